@@ -8,8 +8,7 @@ import numpy as np
 
 from graftviz.data.table import DiscreteTable
 from graftviz.learning.clock import Clock
-from graftviz.learning.history import History
-from graftviz.learning.trace import Certificate, Outcome, Remark, Screening, Step
+from graftviz.learning.trace import Certificate, History, Outcome, Remark, Screening, Step
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.utils.arrays import read_only
 

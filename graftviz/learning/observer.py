@@ -12,8 +12,7 @@ import numpy as np
 
 from graftviz.data.table import DiscreteTable
 from graftviz.inference.likelihood import TableLoss
-from graftviz.learning.history import History
-from graftviz.learning.trace import Step
+from graftviz.learning.trace import History, Step
 from graftviz.model.pairwise import PairwiseModel
 
 

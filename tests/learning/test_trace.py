@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from graftviz import PairwiseMRF
 from graftviz.learning import clock as module
 from graftviz.learning.clock import Clock
-from graftviz.learning.history import Changes, History
+from graftviz.learning.trace import Changes, History
 from graftviz.utils.array_kernels import flat_positions
 
 

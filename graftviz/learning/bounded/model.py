@@ -14,7 +14,7 @@ from graftviz.learning.bounded.moment_matching import match_moments
 from graftviz.learning.bounded.pair_gradients import independent_gradients, update_gradients
 from graftviz.learning.bounded.proportional import EdgePenalty, Stage
 from graftviz.learning.counts.pair_counts import PairCounts
-from graftviz.learning.history import Changes
+from graftviz.learning.trace import Changes
 from graftviz.learning.weights.conditional_sums import structure_of
 from graftviz.learning.weights.deviations import centred_weights
 from graftviz.learning.weights.network import frozen_changes

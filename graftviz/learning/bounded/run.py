@@ -20,9 +20,16 @@ from graftviz.learning.bounded.choice import (
 from graftviz.learning.bounded.feasibility import PROVED, REFUSED, TAKEN, UNKNOWN
 from graftviz.learning.bounded.model import OBJECTIVES, BoundedModel
 from graftviz.learning.counts.pair_counts import PairCounts
-from graftviz.learning.history import Changes
 from graftviz.learning.learner_run import LearnerRun
-from graftviz.learning.trace import Certificate, Complexity, Outcome, Remark, ScoredEdge, Step
+from graftviz.learning.trace import (
+    Certificate,
+    Changes,
+    Complexity,
+    Outcome,
+    Remark,
+    ScoredEdge,
+    Step,
+)
 from graftviz.utils.errors import InputError
 from graftviz.utils.options import attributes, plain_name
 

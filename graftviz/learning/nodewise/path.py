@@ -10,7 +10,6 @@ import numpy as np
 from graftviz.data.table import DiscreteTable
 from graftviz.inference.prediction import PairwiseMRF
 from graftviz.learning.counts.pair_counts import PairCounts
-from graftviz.learning.history import Changes
 from graftviz.learning.learner_run import LearnerRun
 from graftviz.learning.nodewise.independence import distances
 from graftviz.learning.nodewise.neighbourhoods import Neighbourhoods
@@ -22,6 +21,7 @@ from graftviz.learning.trace import (
     PASSED,
     ActivationTest,
     Certificate,
+    Changes,
     EdgeTests,
     Outcome,
     Remark,

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graftviz.learning.history import Changes
 from graftviz.learning.pruning.automatic_tying import TiedFit
 from graftviz.learning.pruning.contributions import Contributions, contributions
 from graftviz.learning.pruning.structure_fit import StructureFit
 from graftviz.learning.pruning.tying import Tying
+from graftviz.learning.trace import Changes
 from graftviz.learning.weights.deviations import Deviations, centred_weights
 from graftviz.learning.weights.network import frozen_changes
 

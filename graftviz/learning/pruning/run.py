@@ -9,14 +9,13 @@ import numpy as np
 
 from graftviz.data.table import DiscreteTable
 from graftviz.inference.methods import infer
-from graftviz.learning.exchange import Exchange, Kind
 from graftviz.learning.learner_run import LearnerRun
 from graftviz.learning.pruning.automatic_tying import TiedFit, fit_with_tying
 from graftviz.learning.pruning.choice import certificate_of, edges_out, pairs_in
 from graftviz.learning.pruning.deletion import Deletion
 from graftviz.learning.pruning.models import OBJECTIVE, FittedModel, Pair, no_changes, reordered
 from graftviz.learning.pruning.structure_fit import Penalties, StructureFit, fit_free, rows_of
-from graftviz.learning.trace import Outcome, Remark, ScoredEdge, Step
+from graftviz.learning.trace import Exchange, Kind, Outcome, Remark, ScoredEdge, Step
 from graftviz.learning.trees.chow_liu import ChowLiu
 from graftviz.learning.weights.deviations import model_of
 from graftviz.utils.errors import InputError

@@ -10,7 +10,7 @@ import numpy as np
 from graftviz.inference.bethe.propagation import MessageGraph, fill_pair_beliefs, propagate
 from graftviz.inference.prediction import PairwiseMRF
 from graftviz.learning.counts.pair_counts import PairCounts
-from graftviz.learning.history import Changes
+from graftviz.learning.trace import Changes
 from graftviz.learning.weights.objective import Evaluation, evaluate
 from graftviz.learning.weights.penalty import Penalty
 from graftviz.learning.weights.solver import solve_active_set, solve_nodes

@@ -22,10 +22,9 @@ if TYPE_CHECKING:  # the process that reads models needs neither learners nor nu
     from graftviz.evaluation.selection.path import LamPath
     from graftviz.evaluation.selection.stability import EdgeStability
     from graftviz.inference.local.expansion import RegionStep
-    from graftviz.learning.history import History
     from graftviz.learning.observer import StepMetrics
     from graftviz.learning.run import LearningResult
-    from graftviz.learning.trace import Step
+    from graftviz.learning.trace import History, Step
 
 EDGE_COLUMNS = ("source", "target", "weight_norm", "step")
 FEATURE_COLUMNS = ("features", "features_possible")

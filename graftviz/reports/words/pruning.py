@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from graftviz.learning.exchange import Exchange
 from graftviz.learning.pruning.contributions import contributions_of, gain_of
 from graftviz.learning.pruning.structure_fit import rows_of
 from graftviz.learning.run import LearningRun
-from graftviz.learning.trace import Step
+from graftviz.learning.trace import Exchange, Step
 from graftviz.reports.texts import catalogue
 from graftviz.reports.words.phrases import Absence, counted, listed_edges, score
 
