@@ -53,11 +53,15 @@ _NAMES = {
     "graftviz.inference.prediction": ("PairwiseMRF",),
     "graftviz.learning.bounded.bounded_inference": ("BoundedInference",),
     "graftviz.learning.completion": ("read_table",),
-    "graftviz.learning.features.grafting": ("FeatureGrafting",),
-    "graftviz.learning.features.grafting_light": ("GraftingLight",),
+    "graftviz.learning.features.grafting": (
+        "FeatureGrafting",
+        "GraftingLight",
+    ),
     "graftviz.learning.grafting.best_choice": ("BestChoice",),
-    "graftviz.learning.grafting.edge_grafting": ("EdgeGrafting",),
-    "graftviz.learning.grafting.first_hit": ("FirstHit",),
+    "graftviz.learning.grafting.edge_grafting": (
+        "EdgeGrafting",
+        "FirstHit",
+    ),
     "graftviz.learning.nodewise.nodewise_l1": ("NodewiseL1",),
     "graftviz.learning.pruning.forced_pruning": ("ForcedPruning",),
     "graftviz.learning.trace": (

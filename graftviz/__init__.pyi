@@ -27,11 +27,15 @@ from graftviz.inference.methods import infer as infer
 from graftviz.inference.prediction import PairwiseMRF as PairwiseMRF
 from graftviz.learning.bounded.bounded_inference import BoundedInference as BoundedInference
 from graftviz.learning.completion import read_table as read_table
-from graftviz.learning.features.grafting import FeatureGrafting as FeatureGrafting
-from graftviz.learning.features.grafting_light import GraftingLight as GraftingLight
+from graftviz.learning.features.grafting import (
+    FeatureGrafting as FeatureGrafting,
+    GraftingLight as GraftingLight,
+)
 from graftviz.learning.grafting.best_choice import BestChoice as BestChoice
-from graftviz.learning.grafting.edge_grafting import EdgeGrafting as EdgeGrafting
-from graftviz.learning.grafting.first_hit import FirstHit as FirstHit
+from graftviz.learning.grafting.edge_grafting import (
+    EdgeGrafting as EdgeGrafting,
+    FirstHit as FirstHit,
+)
 from graftviz.learning.nodewise.nodewise_l1 import NodewiseL1 as NodewiseL1
 from graftviz.learning.pruning.forced_pruning import ForcedPruning as ForcedPruning
 from graftviz.learning.trace import Step as Step, Trace as Trace

@@ -15,7 +15,7 @@ from graftviz.data.synthetic.graphs import scale_free_graph
 from graftviz.data.synthetic.potentials import random_model
 from graftviz.learning.base import Learner
 from graftviz.learning.counts.pair_counts import PairCounts
-from graftviz.learning.features.options import FeatureOptions
+from graftviz.learning.features.run import FeatureOptions
 from graftviz.learning.grafting.grafting_options import GraftingOptions
 from graftviz.learning.registry import learner_class, learner_names
 from graftviz.learning.scores.pair_test import usual_significance

@@ -8,11 +8,9 @@ from graftviz.data.reading.reading import Tabular, as_table
 from graftviz.data.table import DiscreteTable
 from graftviz.learning.base import Learner
 from graftviz.learning.bounded.bounded_inference import BoundedInference
-from graftviz.learning.features.grafting import FeatureGrafting
-from graftviz.learning.features.grafting_light import GraftingLight
+from graftviz.learning.features.grafting import FeatureGrafting, GraftingLight
 from graftviz.learning.grafting.best_choice import BestChoice
-from graftviz.learning.grafting.edge_grafting import EdgeGrafting
-from graftviz.learning.grafting.first_hit import FirstHit
+from graftviz.learning.grafting.edge_grafting import EdgeGrafting, FirstHit
 from graftviz.learning.nodewise.nodewise_l1 import NodewiseL1
 from graftviz.learning.pruning.forced_pruning import ForcedPruning
 from graftviz.learning.trees.chow_liu import ChowLiu

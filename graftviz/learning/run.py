@@ -16,8 +16,7 @@ from graftviz.data.table import DiscreteTable
 from graftviz.inference.likelihood import nlpl
 from graftviz.inference.prediction import PairwiseMRF, Predictor
 from graftviz.learning.base import Learner
-from graftviz.learning.observer import MetricsObserver, StepMetrics
-from graftviz.learning.quality import Quality, quality_of
+from graftviz.learning.observer import MetricsObserver, Quality, StepMetrics, quality_of
 from graftviz.learning.registry import DEFAULT, table_and_learner
 from graftviz.learning.trace import Certificate, Outcome, Seconds, Step, Trace
 from graftviz.model.pairwise import PairwiseModel

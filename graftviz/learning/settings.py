@@ -27,7 +27,7 @@ Defaults depend on the number of rows N and the numbers of states, never on the 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,21 @@ from graftviz.learning.trace import ActivationTest
 from graftviz.learning.weights.noise import score_noise
 from graftviz.learning.weights.penalty import Penalty
 from graftviz.utils.errors import InputError
+from graftviz.utils.options import option
+
+Rescoring = Literal["needed", "all"]
+
+
+def rescoring_option(scored: str) -> Any:
+    """Return the option `rescoring` of a learner that scores edges or features."""
+    return option(
+        "needed",
+        f"which inactive {scored} a step scores again. needed: those that could be the best, by "
+        f"bounds on the change of their scores; all: every one, as in the paper. The {scored} are "
+        "the same, the tests and the time are not",
+        label="Rescoring",
+    )
+
 
 OBJECTIVE_NAMES = {BETHE: "Bethe likelihood", PSEUDO_LIKELIHOOD: "pseudo-likelihood"}
 _LAM_TO_NOISE = 3.0

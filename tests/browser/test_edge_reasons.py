@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graftviz.learning.grafting.activation import activation
+from graftviz.learning.grafting.reservoir import activation
 
 pytestmark = pytest.mark.browser
 

@@ -33,7 +33,7 @@ NAMED = [
     "graftviz.inference.exact.EliminationPlan",
     "graftviz.inference.queries.Query",
     "graftviz.inference.likelihood.Ncmll",
-    "graftviz.learning.quality.Quality",
+    "graftviz.learning.observer.Quality",
     "graftviz.learning.observer.StepMetrics",
     "graftviz.inference.local.MinimalRadius",
     "graftviz.evaluation.selection.PathPoint",

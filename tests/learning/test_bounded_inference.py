@@ -23,11 +23,14 @@ from graftviz.inference.exact.elimination import (
     junction_tree_of,
     neighbour_lists,
 )
-from graftviz.learning.bounded.feasibility import is_too_dense, keeps_width
-from graftviz.learning.bounded.likelihood_fit import LikelihoodFit, Targets
-from graftviz.learning.bounded.moment_matching import match_moments
-from graftviz.learning.bounded.pair_gradients import independent_gradients, update_gradients
-from graftviz.learning.bounded.proportional import EdgePenalty
+from graftviz.learning.bounded.clique_tables import EdgePenalty
+from graftviz.learning.bounded.feasibility import (
+    independent_gradients,
+    is_too_dense,
+    keeps_width,
+    update_gradients,
+)
+from graftviz.learning.bounded.likelihood_fit import LikelihoodFit, Targets, match_moments
 from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.learning.trace import Remark
 from graftviz.reports.files.result_json import result_json

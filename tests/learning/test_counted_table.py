@@ -9,8 +9,7 @@ from fakes import random_table
 from graftviz import ChowLiu, EdgeGrafting, InputError, NodewiseL1
 from graftviz.data.table import DiscreteTable
 from graftviz.learning.base import Learner, drained
-from graftviz.learning.counts.counted import CountedTable
-from graftviz.learning.counts.pair_counts import PairCounts
+from graftviz.learning.counts.pair_counts import CountedTable, PairCounts
 
 
 @pytest.fixture(scope="module")

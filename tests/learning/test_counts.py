@@ -17,11 +17,11 @@ from numba.extending import intrinsic
 from search_cases import table_of
 
 from graftviz import DiscreteTable, InputError
-from graftviz.learning.counts import bits
+from graftviz.learning.counts import packed as bits
 from graftviz.learning.counts.packed import count_pair, pack_table
-from graftviz.learning.counts.pair_counts import PairCounts
-from graftviz.learning.counts.pairs import (
+from graftviz.learning.counts.pair_counts import (
     EMPTY,
+    PairCounts,
     find_slot,
     grown_pair_map,
     insert_pair,

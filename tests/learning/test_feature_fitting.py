@@ -11,9 +11,14 @@ import pytest
 from graftviz import DiscreteTable, infer
 from graftviz.inference.bethe.propagation import propagate
 from graftviz.learning.counts.pair_counts import PairCounts
-from graftviz.learning.features.network import FeatureNetwork
-from graftviz.learning.features.penalty import feature_residual, soft_threshold
-from graftviz.learning.features.solver import ORTHANT_WISE, PROXIMAL, _inverse
+from graftviz.learning.features.solver import (
+    ORTHANT_WISE,
+    PROXIMAL,
+    FeatureNetwork,
+    _inverse,
+    feature_residual,
+    soft_threshold,
+)
 from graftviz.learning.weights.network import ActiveNetwork
 from graftviz.learning.weights.penalty import Penalty
 

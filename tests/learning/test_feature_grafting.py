@@ -12,8 +12,8 @@ from learner_cases import Recorded, drain, mixed_table, picks, recorded, scale_f
 
 from graftviz import DiscreteTable, FeatureGrafting, GraftingLight, infer
 from graftviz.learning.counts.pair_counts import PairCounts
-from graftviz.learning.features.network import FeatureNetwork
-from graftviz.learning.features.search import FeatureSearch, best_inside
+from graftviz.learning.features.run import FeatureSearch, best_inside
+from graftviz.learning.features.solver import FeatureNetwork
 from graftviz.learning.trace import Remark
 from graftviz.learning.weights.penalty import Penalty
 

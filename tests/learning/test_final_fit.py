@@ -14,7 +14,7 @@ import graftviz as gv
 from graftviz import BestChoice, DiscreteTable, EdgeGrafting, FirstHit
 from graftviz.data.synthetic.exact import joint_probabilities, joint_states
 from graftviz.data.synthetic.potentials import random_model
-from graftviz.learning.bounded.proportional import COMPLETE
+from graftviz.learning.bounded.clique_tables import COMPLETE
 from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.learning.grafting.marginals import matched_nodes, moved_deviations, moved_rows
 from graftviz.learning.scores.pair_test import pair_test

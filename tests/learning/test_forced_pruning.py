@@ -14,15 +14,13 @@ from learner_cases import drain, mixed_table, parts_of, scale_free_table
 from graftviz import ChowLiu, DiscreteTable, ForcedPruning, InputError
 from graftviz.inference.likelihood import nlpl
 from graftviz.learning.pruning.contributions import (
+    SubsetLosses,
     best_gains,
+    by_metropolis,
+    by_rejection,
     contributions,
     estimated_gains,
     gain_of,
-)
-from graftviz.learning.pruning.deletion import (
-    SubsetLosses,
-    by_metropolis,
-    by_rejection,
     least_contributing,
 )
 from graftviz.learning.pruning.structure_fit import StructureFit, rows_of

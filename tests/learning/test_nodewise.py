@@ -16,8 +16,8 @@ from graftviz import DiscreteTable, NodewiseL1
 from graftviz.evaluation.benchmarks.calibration import chain, edge_set, even, independent
 from graftviz.inference.likelihood import nlpl
 from graftviz.learning.counts.pair_counts import PairCounts
-from graftviz.learning.nodewise.independence import distances
 from graftviz.learning.nodewise.neighbourhoods import Neighbourhoods
+from graftviz.learning.nodewise.nodewise_l1 import distances
 from graftviz.learning.nodewise.solver import _model, fit_intercept, solve_regression
 from graftviz.learning.trace import Remark
 from graftviz.learning.weights.softmax import loss_and_gradient, residuals

@@ -7,7 +7,7 @@ import heapq
 import numpy as np
 from hypothesis import given, strategies as st
 
-from graftviz.learning.grafting.heap import heapify, pop, push, sift_down, sift_up
+from graftviz.learning.grafting.queue import heapify, pop, push, sift_down, sift_up
 
 # Few different keys and ties, so that equal ones occur.
 entries = st.lists(st.tuples(st.integers(-2, 2), st.integers(0, 2)), max_size=40)

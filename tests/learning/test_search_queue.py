@@ -13,9 +13,7 @@ from search_cases import all_scores, random_beliefs, scoring_by
 
 from graftviz.learning.counts.packed import pack_table
 from graftviz.learning.counts.pair_counts import PairCounts
-from graftviz.learning.grafting.queue import random_below, random_word
-from graftviz.learning.grafting.reservoir import ReservoirSearch
-from graftviz.learning.grafting.state import (
+from graftviz.learning.grafting.queue import (
     ACTIVE,
     BY_CHANCE,
     BY_OFFSET,
@@ -26,8 +24,10 @@ from graftviz.learning.grafting.state import (
     REMAINDER_SIZE,
     RESERVED,
     new_search_state,
+    random_below,
+    random_word,
 )
-from graftviz.learning.grafting.testing import EXHAUSTED, LIMIT, REACHED
+from graftviz.learning.grafting.reservoir import EXHAUSTED, LIMIT, REACHED, ReservoirSearch
 from graftviz.learning.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK
 
 VERDICTS = {

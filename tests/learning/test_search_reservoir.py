@@ -11,8 +11,7 @@ from hypothesis import given, strategies as st
 from search_cases import all_scores, random_beliefs, scoring_by, table_of
 
 from graftviz.learning.counts.pair_counts import PairCounts
-from graftviz.learning.grafting.reservoir import ReservoirSearch
-from graftviz.learning.grafting.testing import EXHAUSTED
+from graftviz.learning.grafting.reservoir import EXHAUSTED, ReservoirSearch
 from graftviz.learning.scores.kernels import score_slots
 
 EVERYTHING = 1e-12

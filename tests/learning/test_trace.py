@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from graftviz import PairwiseMRF
-from graftviz.learning import clock as module
-from graftviz.learning.clock import Clock
+from graftviz.learning import learner_run as module
+from graftviz.learning.learner_run import Clock
 from graftviz.learning.trace import Changes, History
 from graftviz.utils.array_kernels import flat_positions
 

@@ -7,17 +7,18 @@ import numpy as np
 import pytest
 from learner_cases import mixed_table, scale_free_table
 
-from graftviz.learning.pruning.automatic_tying import fit_with_tying
-from graftviz.learning.pruning.cholesky import solve_positive_definite
+from graftviz.learning.pruning.models import fit_with_tying
 from graftviz.learning.pruning.structure_fit import (
     Penalties,
     StructureFit,
     fit_free,
     fit_tied,
     rows_of,
+    solve_positive_definite,
+    tie,
+    untied,
     weighted_products,
 )
-from graftviz.learning.pruning.tying import tie, untied
 from graftviz.learning.weights.deviations import centred_weights, model_of, parameters_of
 
 EDGES = np.array([(0, 1), (0, 2), (1, 2), (2, 4), (4, 6), (0, 7), (7, 8), (8, 9), (1, 9)])

@@ -14,7 +14,7 @@ from graftviz.app.player.race_records import racer_header, racer_outcome, racer_
 from graftviz.evaluation.race.course import Course, course_of
 from graftviz.evaluation.race.warm_up import rehearse
 from graftviz.learning.base import Learner
-from graftviz.learning.features.options import FeatureOptions
+from graftviz.learning.features.run import FeatureOptions
 from graftviz.learning.grafting.grafting_options import settings_of
 from graftviz.learning.pruning.structure_fit import Rows, rows_of
 from graftviz.learning.run import Branch

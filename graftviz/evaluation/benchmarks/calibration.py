@@ -37,8 +37,7 @@ from graftviz.evaluation.benchmarks.bench import (
 from graftviz.evaluation.benchmarks.sweep_files import record_files
 from graftviz.learning.base import Learner
 from graftviz.learning.grafting.best_choice import BestChoice
-from graftviz.learning.grafting.edge_grafting import EdgeGrafting
-from graftviz.learning.grafting.first_hit import FirstHit
+from graftviz.learning.grafting.edge_grafting import EdgeGrafting, FirstHit
 from graftviz.learning.nodewise.nodewise_l1 import NodewiseL1
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.utils.arrays import read_only

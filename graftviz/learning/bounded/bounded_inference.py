@@ -14,7 +14,7 @@ from typing import ClassVar, Literal, Self
 
 from graftviz.data.table import DiscreteTable
 from graftviz.learning.base import Learner
-from graftviz.learning.bounded.proportional import EdgePenalty
+from graftviz.learning.bounded.clique_tables import EdgePenalty
 from graftviz.learning.bounded.run import BoundedRun
 from graftviz.learning.prior import PriorOptions
 from graftviz.learning.trace import Outcome, Step
@@ -83,7 +83,7 @@ class BoundedInference(PriorOptions):
 
     Exact inference is used as long as the cliques of the order have at most `exact_limit` entries
     in total. Beyond that, gradients, weights and the objective come from the inference named by
-    `inference`, by moment matching (:mod:`graftviz.learning.bounded.moment_matching`). The
+    `inference`, by moment matching (:mod:`graftviz.learning.bounded.likelihood_fit`). The
     tree-reweighted bound may loosen with an edge, as all edges share its trees. Such pairs are
     refused if `inference` is exact, and with a penalty or small steps, for which moment matching
     has no closed form.

@@ -9,13 +9,12 @@ import numpy as np
 from graftviz.data.table import DiscreteTable
 from graftviz.inference.exact.ordering import Elimination
 from graftviz.inference.prediction import PairwiseMRF
-from graftviz.learning.bounded.likelihood_fit import LikelihoodFit, Snapshot, Targets
-from graftviz.learning.bounded.moment_matching import match_moments
-from graftviz.learning.bounded.pair_gradients import independent_gradients, update_gradients
-from graftviz.learning.bounded.proportional import EdgePenalty, Stage
+from graftviz.learning.bounded.clique_tables import EdgePenalty, Stage
+from graftviz.learning.bounded.feasibility import independent_gradients, update_gradients
+from graftviz.learning.bounded.likelihood_fit import LikelihoodFit, Snapshot, Targets, match_moments
 from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.learning.trace import Changes
-from graftviz.learning.weights.conditional_sums import structure_of
+from graftviz.learning.weights.conditionals import structure_of
 from graftviz.learning.weights.deviations import centred_weights
 from graftviz.learning.weights.network import frozen_changes
 from graftviz.utils.array_kernels import flat_positions

@@ -1,19 +1,328 @@
-"""Run of feature grafting and grafting-light: the loop, the active set, steps and outcomes."""
+"""Run of feature grafting and grafting-light: the loop, the active set, steps and outcomes.
+
+Exhaustive scan of feature grafting: the best of all inactive features, at every step.
+
+A feature is one joint state (a, b) of a pair (i, j); its score is |b_i(a) b_j(b) − p_D(a, b)| while
+the pair has no active feature, and |b_ij(a, b) − p_D(a, b)| with the pair belief afterwards. Of a
+pair without active features only the best feature matters. Since it was scored last, its score can
+change by at most drift_i + drift_j, the lengths of the paths of both node beliefs, as no entry
+changes by more than the belief. Pairs that cannot be the maximum are therefore not scored again.
+
+Options of the learners that activate single features, and their default values.
+
+Default λ: σ √(2 ln F), where σ is the score that a feature has by sampling noise alone
+(:func:`graftviz.learning.weights.noise.feature_noise`) and F the number of features. This is about
+the largest of F noisy scores, so noise alone activates hardly any feature. (Learners of whole edges
+use a few times σ, as the norm of many cells hardly varies; here every cell is a separate test.)
+Default λ₂: 4 / √N, as for whole edges under the Bethe likelihood.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from graftviz.data.table import DiscreteTable
 from graftviz.learning.base import Learner
-from graftviz.learning.counts.pair_counts import PairCounts
-from graftviz.learning.features.network import FeatureNetwork
-from graftviz.learning.features.options import FeatureOptions
-from graftviz.learning.features.search import FeatureSearch, FoundFeature, best_inside
+from graftviz.learning.counts.pair_counts import PairCounts, table_cells
+from graftviz.learning.features.solver import FIT, FeatureNetwork
 from graftviz.learning.learner_run import LearnerRun
-from graftviz.learning.trace import Certificate, Outcome, Remark, ScoredEdge, ScoredFeature, Step
+from graftviz.learning.prior import PriorOptions
+from graftviz.learning.settings import Rescoring, rescoring_option
+from graftviz.learning.trace import (
+    ActivationTest,
+    Certificate,
+    Outcome,
+    Remark,
+    ScoredEdge,
+    ScoredFeature,
+    Step,
+)
+from graftviz.learning.weights.noise import feature_noise
+from graftviz.learning.weights.penalty import Penalty
+from graftviz.utils.compiling import inner_kernel, kernel
+from graftviz.utils.errors import InputError
+from graftviz.utils.options import option
+
+_SCORE = "feature"  # |∂L/∂w_k| of the Bethe likelihood
+_FALLBACK_LAM = 1e-3  # if no variable varies, so that there is no noise
+
+
+class FeatureSettings(NamedTuple):
+    """Resolved options of one run: the penalty, whose λ is also the threshold of scores."""
+
+    penalty: Penalty
+
+    @property
+    def lam(self) -> float:
+        """Threshold λ of scores."""
+        return self.penalty.lam
+
+    @property
+    def test(self) -> ActivationTest:
+        """The activation test C₁ (TH 3.9)."""
+        return ActivationTest(_SCORE, self.penalty.lam)
+
+
+@dataclass(frozen=True)
+class FeatureOptions(PriorOptions):
+    """Options of every learner that activates single features under the ℓ₁ objective.
+
+    All features of the required edges are activated first; the penalty may make their weights zero.
+
+    Attributes
+    ----------
+    one_step : bool
+        Whether the active weights take one step after an activation instead of a full fit.
+    """
+
+    sentences: ClassVar[str] = "feature"
+    by_score: ClassVar[bool] = True
+    by_feature: ClassVar[bool] = True
+    one_step: ClassVar[bool] = False
+
+    lam: float | None = option(
+        None,
+        "λ: the gradient that a feature must exceed, and the penalty of its absolute weight",
+        label="λ",
+        above=0.0,
+        maximum=1.0,
+        scale="log",
+        none_means="the largest score of all features under noise alone",
+    )
+    lam2: float | None = option(
+        None,
+        "λ₂: weight of the squared weights; larger values shrink them",
+        label="λ₂",
+        minimum=0.0,
+        maximum=10.0,
+        scale="log",
+        none_means="4 / √N",
+    )
+    max_edges: int | None = option(
+        None,
+        "edge budget: stop when so many edges have an active feature",
+        label="Edge budget",
+        minimum=1,
+        none_means="until no remaining feature passes the test",
+    )
+    max_features: int | None = option(
+        None,
+        "feature budget: stop when so many features are active",
+        label="Feature budget",
+        minimum=1,
+        none_means="until no remaining feature passes the test",
+    )
+    rescoring: Rescoring = rescoring_option("features")
+
+    @property
+    def update(self) -> int:
+        """Kind of the update of active weights, see :mod:`graftviz.learning.features.solver`."""
+        return FIT
+
+    def check(self, table: DiscreteTable) -> None:
+        """Raise :class:`InputError` if `table` is too small or does not fit the options."""
+        super().check(table)
+        required = self.prior(table.names).required
+        features = int(table.cardinalities[required].astype(np.int64).prod(axis=1).sum())
+        if self.max_features is not None and features > self.max_features:
+            raise InputError(
+                f"The required edges have {features:,} features, more than the feature budget of "
+                f"{self.max_features:,}; raise the budget."
+            )
+
+    def activation_test(self, counts: PairCounts) -> ActivationTest:
+        """Return the test that activates features."""
+        return self.settings(counts).test
+
+    def settings(self, counts: PairCounts) -> FeatureSettings:
+        """Return the options with automatic values resolved for the counted data."""
+        lam, lam2 = self.lam, self.lam2
+        if lam is None:
+            packed = counts.packed
+            noise = feature_noise(packed.margins, packed.node_offsets, packed.rows)
+            sizes = np.asarray(counts.cardinalities, dtype=np.float64)
+            features = (sizes.sum() ** 2 - (sizes**2).sum()) / 2.0
+            largest = noise * math.sqrt(2.0 * math.log(max(features, 2.0)))
+            lam = min(float(f"{largest:.2g}"), 1.0) or _FALLBACK_LAM
+        if lam2 is None:
+            lam2 = float(f"{4.0 / math.sqrt(counts.n_rows):.2g}")
+        return FeatureSettings(Penalty(float(lam), float(lam2), False, False))
+
+    def automatic(self, counts: PairCounts, *, has_rows: bool = True) -> dict[str, Any]:
+        """Return the values that rules give to λ and λ₂."""
+        settings = self.settings(counts)
+        return {"lam": settings.lam, "lam2": settings.penalty.lam2}
+
+
+_ROWS_AT_ONCE = 64
+
+
+class FoundFeature(NamedTuple):
+    """Inactive feature: its pair i < j, its cell (row-major) and its score."""
+
+    i: int
+    j: int
+    cell: int
+    score: float
+
+
+@inner_kernel
+def best_feature(cells, start, scale, beliefs, at_i, states_i, at_j, states_j):
+    """Return (cell, score) of the best feature of a pair without active features.
+
+    Parameters
+    ----------
+    cells : float64 array
+        ``cells[start:]`` holds the counts, row-major; times `scale` they are p_D.
+    beliefs : float64 array, flat
+        b_i begins at `at_i`, b_j at `at_j`.
+    """
+    best, score, at = 0, -1.0, start
+    for a in range(states_i):
+        weight = beliefs[at_i + a]
+        for b in range(states_j):
+            gap = abs(weight * beliefs[at_j + b] - scale * cells[at])
+            if gap > score:
+                best, score = at - start, gap
+            at += 1
+    return best, score
+
+
+@kernel
+def _scan(packed, store, beliefs, drift, scores, cells, seen_drift, active, scratch):
+    """Return the slot of the best feature of pairs without active ones, and the number of tests.
+
+    A test is the score of one feature. The slot is -1 without such pairs. Slots are in
+    lexicographic order of pairs; ties go to the first.
+    """
+    first, second, offsets = store.pairs.first, store.pairs.second, packed.node_offsets
+    scale = 1.0 / packed.rows
+    best, highest, tests = -1, -1.0, 0
+    for slot in range(store.pairs.size[0]):
+        i, j = first[slot], second[slot]
+        reach = drift[i] + drift[j] - seen_drift[slot]
+        if active[slot] or scores[slot] + reach <= highest:
+            continue
+        if reach > 0.0:
+            counts, start = table_cells(packed, store, slot, scratch)
+            at_i, at_j = offsets[i], offsets[j]
+            cells[slot], scores[slot] = best_feature(
+                counts,
+                start,
+                scale,
+                beliefs,
+                at_i,
+                offsets[i + 1] - at_i,
+                at_j,
+                offsets[j + 1] - at_j,
+            )
+            seen_drift[slot] = drift[i] + drift[j]
+            tests += (offsets[i + 1] - at_i) * (offsets[j + 1] - at_j)
+        if scores[slot] > highest:
+            best, highest = slot, scores[slot]
+    return best, tests
+
+
+@kernel
+def best_inside(edge_offsets, n_edges, active, beliefs, targets):
+    """Return edge, cell and score of the best inactive feature of the active edges.
+
+    The fourth number is that of tests, scores of one feature. All arrays but the offsets are flat
+    over the cells of the edges. Edge -1: none is inactive.
+    """
+    edge, cell, score, tests = -1, 0, -1.0, 0
+    for e in range(n_edges):
+        for k in range(edge_offsets[e], edge_offsets[e + 1]):
+            if active[k]:
+                continue
+            tests += 1
+            if abs(beliefs[k] - targets[k]) > score:
+                edge, cell, score = e, k - edge_offsets[e], abs(beliefs[k] - targets[k])
+    return edge, cell, score, tests
+
+
+class FeatureSearch:
+    """Search over the features of all pairs, which are counted at the start.
+
+    Parameters
+    ----------
+    counts : PairCounts
+        Must be new: slots are then in lexicographic order of pairs.
+
+    Attributes
+    ----------
+    tests : int
+        Number of scores of features that :meth:`best_outside` has computed.
+    """
+
+    def __init__(self, counts: PairCounts) -> None:
+        self.counts = counts
+        self.tests = 0
+        possible = counts.tables_possible
+        counts.reserve(possible)
+        for row in range(0, counts.n_variables - 1, _ROWS_AT_ONCE):
+            counts.count_rows(row, row + _ROWS_AT_ONCE)
+        sizes = counts.cardinalities.astype(np.int64)
+        self.possible = int((sizes.sum() ** 2 - (sizes**2).sum()) // 2)
+        self._scores = np.full(possible, np.inf)
+        self._cells = np.zeros(possible, dtype=np.int64)
+        self._seen_drift = np.full(possible, -np.inf)
+        self._active = np.zeros(possible, dtype=np.bool_)
+
+    def best_outside(self, beliefs: np.ndarray, drift: np.ndarray) -> FoundFeature | None:
+        """Return the best feature of the pairs without active ones; None if there is no such pair.
+
+        Parameters
+        ----------
+        beliefs : float64 array, flat
+            Node beliefs.
+        drift : float64 array, shape (n,)
+            Accumulated change of each belief since the run began.
+        """
+        counts = self.counts
+        slot, tests = _scan(
+            counts.packed,
+            counts.store,
+            beliefs,
+            drift,
+            self._scores,
+            self._cells,
+            self._seen_drift,
+            self._active,
+            counts.scratch,
+        )
+        self.tests += int(tests)
+        if slot < 0:
+            return None
+        pairs = counts.store.pairs
+        return FoundFeature(
+            int(pairs.first[slot]),
+            int(pairs.second[slot]),
+            int(self._cells[slot]),
+            float(self._scores[slot]),
+        )
+
+    def reset_bounds(self) -> None:
+        """Score every pair again at the next scan, which then relies on no bound."""
+        self._seen_drift[:] = -np.inf
+        self._scores[:] = np.inf
+
+    def exclude(self, pairs: np.ndarray) -> None:
+        """Leave pairs, shape (k, 2), out of the search."""
+        sizes = self.counts.cardinalities.astype(np.int64)
+        self.possible -= int(sizes[pairs].prod(axis=1).sum())
+        for i, j in pairs.tolist():
+            self.mark_active(i, j)
+
+    def mark_active(self, i: int, j: int) -> None:
+        """Exclude a pair with an active feature from the scan; :func:`best_inside` covers it."""
+        self._active[self.counts.slot(i, j)] = True
+
 
 _STEP_TOLERANCE = 1e-8
 _POLISH_TOLERANCE = 1e-10

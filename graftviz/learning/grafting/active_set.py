@@ -12,12 +12,11 @@ import numpy as np
 from graftviz.data.table import DiscreteTable
 from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.learning.grafting.grafting_options import GraftingOptions
-from graftviz.learning.grafting.screening import screened
+from graftviz.learning.grafting.screening import SAMPLE, screened
 from graftviz.learning.learner_run import LearnerRun
 from graftviz.learning.scores.base import Scorer, ScorerInput
 from graftviz.learning.scores.kernels import score_slots
 from graftviz.learning.scores.registry import SCORES
-from graftviz.learning.screening import SAMPLE
 from graftviz.learning.settings import PSEUDO_LIKELIHOOD, Settings
 from graftviz.learning.trace import (
     NO_NODES,

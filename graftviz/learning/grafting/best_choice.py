@@ -11,9 +11,9 @@ from graftviz.data.table import DiscreteTable
 from graftviz.learning.base import Learner
 from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.learning.grafting.grafting_options import GraftingOptions, Preset
-from graftviz.learning.grafting.state import BY_OFFSET
+from graftviz.learning.grafting.queue import BY_OFFSET
+from graftviz.learning.grafting.screening import NONE
 from graftviz.learning.grafting.streaming import StreamPlan, stream_steps
-from graftviz.learning.screening import NONE
 from graftviz.learning.trace import Outcome, Step
 from graftviz.utils.options import CodeLine, option
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graftviz.learning.counts.pair_counts import PairCounts
-from graftviz.learning.counts.pairs import find_slot
+from graftviz.learning.counts.pair_counts import PairCounts, find_slot
 from graftviz.learning.scores.kernels import ROOT, Scoring, score_slot, score_slots
 from graftviz.utils.compiling import inner_kernel, kernel
 

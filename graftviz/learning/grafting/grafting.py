@@ -8,7 +8,6 @@ from collections.abc import Callable
 import numpy as np
 
 from graftviz.data.table import DiscreteTable
-from graftviz.learning.grafting.activation import activation
 
 # Belief change that makes the fit visit an edge again: within a run, and in the final polish.
 from graftviz.learning.grafting.active_set import ActiveSet, Search, scored_edges
@@ -20,6 +19,7 @@ from graftviz.learning.grafting.marginals import (
     matched_nodes,
     moved_deviations,
 )
+from graftviz.learning.grafting.reservoir import activation
 from graftviz.learning.prior import Prior
 from graftviz.learning.scores.pair_test import (
     Apart,
@@ -50,7 +50,7 @@ from graftviz.learning.weights.final_fit import (
     exact_fit,
     exact_marginals,
 )
-from graftviz.learning.weights.objective import Evaluation
+from graftviz.learning.weights.network import Evaluation
 from graftviz.learning.weights.penalty import Penalty
 from graftviz.learning.weights.pseudo_network import PseudoNetwork
 

@@ -7,10 +7,16 @@ from typing import Any, ClassVar, Literal, get_args
 
 from graftviz.learning.base import Learner
 from graftviz.learning.counts.pair_counts import PairCounts
+from graftviz.learning.grafting.screening import (
+    NONE,
+    Screens,
+    by_size,
+    counted_pairs,
+    screening_option,
+)
 from graftviz.learning.prior import PriorOptions
 from graftviz.learning.scores.base import GroupWeight, Objective
 from graftviz.learning.scores.registry import SCORES
-from graftviz.learning.screening import NONE, Screens, by_size, counted_pairs, screening_option
 from graftviz.learning.settings import Settings, resolve
 from graftviz.learning.trace import ActivationTest
 from graftviz.utils.options import option

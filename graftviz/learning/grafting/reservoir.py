@@ -1,4 +1,9 @@
-"""Streaming search of best-choice edge grafting: tests, reservoir, choice (BC alg. 3)."""
+"""Streaming search of best-choice edge grafting: tests, reservoir, choice (BC alg. 3).
+
+Choice of the edges to activate: those of the reservoir in the interval I_α (BC alg. 4).
+
+The reservoir is small, so this is plain Python.
+"""
 
 from __future__ import annotations
 
@@ -6,44 +11,305 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graftviz.learning.counts.pair_counts import PairCounts
-from graftviz.learning.grafting.activation import activation
+from graftviz.learning.counts.pair_counts import PairCounts, count_slot
 from graftviz.learning.grafting.queue import (
-    boost_hubs,
-    enqueue_all_pairs,
-    enqueue_screened,
-    enumerate_remainder,
-    store_all_pairs,
-    store_pairs,
-)
-from graftviz.learning.grafting.state import (
     ACTIVE,
     BY_OFFSET,
     BY_SCORE,
     CLOSED,
+    ENUMERATE_FIRST,
     FROZEN,
     FROZEN_SIZE,
     HEAPS,
     LOG_SIZE,
     N_HUBS,
     N_REFILLS,
+    NO_EDGE,
     QUEUE_SIZES,
     RESERVED,
     RESERVOIR_SIZE,
+    boost_hubs,
+    enqueue,
+    enqueue_all_pairs,
+    enqueue_screened,
+    enumerate_remainder,
+    heapify,
     new_search_state,
+    next_edge,
+    push,
+    queue_front,
+    random_word,
+    refill,
+    sift_down,
+    store_all_pairs,
+    store_pairs,
     with_capacity,
     with_hub_heaps,
 )
-from graftviz.learning.grafting.testing import (
-    ENUMERATE,
-    LIMIT,
-    current_scores,
-    restore_reservoir,
-    run_tests,
+from graftviz.learning.scores.kernels import (
+    ROOT,
+    Scoring,
+    has_batches,
+    plain_score,
+    score_batch,
+    score_slot,
+    score_slots,
+    score_with_slack,
 )
-from graftviz.learning.scores.kernels import ROOT, Scoring, has_batches, score_batch, score_slots
-from graftviz.learning.trace import NO_PAIRS, EdgeTests, ReservoirView
+from graftviz.learning.trace import (
+    ADMITTED,
+    DISPLACED_MINIMUM,
+    NO_PAIRS,
+    PASSED,
+    TOO_WEAK,
+    EdgeTests,
+    ReservoirView,
+)
+from graftviz.utils.compiling import inner_kernel, kernel
 from graftviz.utils.parallel import in_threads
+
+
+class Activation(NamedTuple):
+    """Result of the activation rule for a reservoir.
+
+    Attributes
+    ----------
+    mean, tau, maximum : float
+        μ, τ_α = (1 − α) μ + α max, and the maximum; the interval I_α is [τ_α, max].
+    chosen : tuple of int
+        Positions of the edges to activate, best score first.
+    skipped : tuple of int
+        Positions of edges with a score of at least τ_α that share a node with a chosen edge.
+    """
+
+    mean: float
+    tau: float
+    maximum: float
+    chosen: tuple[int, ...]
+    skipped: tuple[int, ...]
+
+
+def activation(
+    edges: np.ndarray, scores: np.ndarray, alpha: float, budget: int | None = None
+) -> Activation:
+    """Choose edges with score ≥ τ_α, best first, of which no two share a node.
+
+    The edge with the largest score is always chosen; at α = 1 it is the only one.
+
+    Parameters
+    ----------
+    edges : int array, shape (k, 2)
+    scores : float array, shape (k,)
+        In non-increasing order.
+    alpha : float
+        α.
+    budget : int, optional
+        Largest number of edges to choose.
+    """
+    maximum = float(scores[0])
+    # Rounding may put the mean of nearly equal scores above all of them.
+    mean = min(float(scores.mean()), maximum)
+    tau = min((1.0 - alpha) * mean + alpha * maximum, maximum)
+    eligible = 1 if alpha == 1.0 else int(np.searchsorted(-scores, -tau, side="right"))
+    chosen: list[int] = []
+    skipped: list[int] = []
+    touched: set[int] = set()
+    for k in range(eligible):
+        i, j = int(edges[k, 0]), int(edges[k, 1])
+        if len(chosen) == budget:
+            break
+        if i in touched or j in touched:
+            skipped.append(k)
+        else:
+            chosen.append(k)
+            touched.update((i, j))
+    return Activation(mean, tau, maximum, tuple(chosen), tuple(skipped))
+
+
+# Reasons why a round of tests ended.
+LIMIT, REACHED, EXHAUSTED, ENUMERATE = 0, 1, 2, 3
+
+
+@inner_kernel
+def _freeze(state, slot):
+    state.frozen[state.sizes[FROZEN_SIZE]] = slot
+    state.sizes[FROZEN_SIZE] += 1
+    state.place[slot] = FROZEN
+
+
+@inner_kernel
+def _set_aside(state, store, slot, threshold, order):
+    """Move a violating edge for which R has no room to the queue (by score) or to L."""
+    if order == BY_SCORE:
+        enqueue(state, store, slot, threshold, order)
+    else:
+        _freeze(state, slot)
+
+
+@inner_kernel
+def _admit(state, store, slot, score, threshold, order, capacity):
+    """Offer a violating edge to the reservoir; return verdict and displaced slot (or -1)."""
+    size = state.sizes[RESERVOIR_SIZE]
+    keys, ties, slots = state.reservoir_keys, state.reservoir_ties, state.reservoir_slots
+    if size < capacity:
+        push(keys, ties, slots, size, score, random_word(state.random), slot)
+        state.sizes[RESERVOIR_SIZE] = size + 1
+        state.place[slot] = RESERVED
+        return ADMITTED, -1
+    if score <= keys[0]:
+        _set_aside(state, store, slot, threshold, order)
+        return TOO_WEAK, -1
+    displaced = slots[0]
+    _set_aside(state, store, displaced, threshold, order)
+    keys[0], ties[0], slots[0] = score, random_word(state.random), slot
+    sift_down(keys, ties, slots, np.int64(0), size)
+    state.place[slot] = RESERVED
+    return DISPLACED_MINIMUM, displaced
+
+
+@inner_kernel
+def _current_score(state, slot, packed, store, scoring, scratch):
+    """Return the score of a slot, computing it only if its verdict may have changed."""
+    if len(scoring.drift) == 0:
+        score = score_slot(slot, packed, store, scoring, scratch)
+        state.score[slot], state.scored_at[slot] = score, 0.0
+        return score
+    at = 1.0 + scoring.drift[store.pairs.first[slot]] + scoring.drift[store.pairs.second[slot]]
+    if state.scored_at[slot] > 0.0 and at - state.scored_at[slot] <= state.slack[slot]:
+        return state.score[slot]
+    score, norm, slack = score_with_slack(slot, packed, store, scoring, scratch)
+    state.score[slot], state.scored_at[slot] = score, at
+    state.norm[slot], state.slack[slot] = norm, slack
+    return score
+
+
+@kernel
+def current_scores(state, slots, packed, store, scoring, scratch, out):
+    """Write the scores of `slots` to `out`, computing those that may violate or have violated."""
+    for k in range(len(slots)):
+        out[k] = _current_score(state, slots[k], packed, store, scoring, scratch)
+
+
+@inner_kernel
+def _promises(state, threshold, capacity):
+    """Return whether the first edge of the queue would enter R at its latest score."""
+    heap, priority = queue_front(state)
+    if heap < 0:
+        return False
+    least = threshold
+    if state.sizes[RESERVOIR_SIZE] == capacity:
+        least = state.reservoir_keys[0]
+    return priority < 1.0 - least / threshold
+
+
+@kernel
+def run_tests(
+    state,
+    packed,
+    store,
+    scoring,
+    threshold,
+    round_number,
+    tests,
+    until,
+    promising,
+    order,
+    capacity,
+    scratch,
+):
+    """Test up to `tests` edges from the front of the queue.
+
+    Parameters
+    ----------
+    promising : bool
+        Whether to stop at an edge that would not enter R at its latest score.
+
+    Returns
+    -------
+    int
+        LIMIT, REACHED (R holds `until` edges, or what remains does not promise to enter), EXHAUSTED
+        (every inactive edge outside R was tested in this round), or ENUMERATE (the remainder has to
+        be listed first).
+    """
+    plain = scoring.is_plain
+    first, second, cell_offsets = store.pairs.first, store.pairs.second, store.cell_offsets
+    offsets, cells, scale = packed.node_offsets, store.cells, 1.0 / packed.rows
+    beliefs, unit, sizes = scoring.beliefs, scoring.unit, state.sizes
+    scores, scored_at, tested_in = state.score, state.scored_at, state.tested_in
+    drift, follows_drift = scoring.drift, len(scoring.drift) > 0
+    log_slots, log_scores = state.log_slots, state.log_scores
+    log_verdicts, log_displaced = state.log_verdicts, state.log_displaced
+    while tests > 0:
+        if sizes[RESERVOIR_SIZE] >= until:
+            return REACHED
+        if promising and not _promises(state, threshold, capacity):
+            return REACHED
+        slot = next_edge(state, store)
+        if slot == NO_EDGE:
+            if refill(state, store, round_number, threshold, order) == 0:
+                return EXHAUSTED
+            sizes[N_REFILLS] += 1
+            continue
+        if slot == ENUMERATE_FIRST:
+            return ENUMERATE
+        tests -= 1
+        if plain:
+            i, j = first[slot], second[slot]
+            at = 1.0 + drift[i] + drift[j] if follows_drift else 0.0
+            start = cell_offsets[slot]
+            if follows_drift and scored_at[slot] == at:
+                score = scores[slot]
+            elif start >= 0:
+                score = plain_score(i, j, cells, start, scale, offsets, beliefs, unit)
+            else:
+                start = count_slot(packed, store, slot, scratch)
+                table, begin = (cells, start) if start >= 0 else (scratch, np.int64(0))
+                score = plain_score(i, j, table, begin, scale, offsets, beliefs, unit)
+            scored_at[slot] = at
+        else:
+            score = _current_score(state, slot, packed, store, scoring, scratch)
+        scores[slot] = score
+        tested_in[slot] = round_number
+        verdict, displaced = PASSED, -1
+        if score > threshold:
+            verdict, displaced = _admit(state, store, slot, score, threshold, order, capacity)
+        else:
+            _freeze(state, slot)
+        at = sizes[LOG_SIZE]
+        log_slots[at] = slot
+        log_scores[at] = score
+        log_verdicts[at] = verdict
+        log_displaced[at] = displaced
+        sizes[LOG_SIZE] = at + 1
+    return REACHED if sizes[RESERVOIR_SIZE] >= until else LIMIT
+
+
+@kernel
+def restore_reservoir(state, store, threshold, order, capacity):
+    """Restore R after its scores changed: move what does not violate, or has no room, elsewhere.
+
+    The new scores are in `reservoir_keys`. They are computed by another kernel, because a kernel is
+    compiled again within each kernel that calls it.
+    """
+    keys, ties, slots = state.reservoir_keys, state.reservoir_ties, state.reservoir_slots
+    remaining = np.int64(0)
+    size = state.sizes[RESERVOIR_SIZE]
+    for k in range(size):
+        slot, score = slots[k], keys[k]
+        state.score[slot] = score
+        if score > threshold:
+            keys[remaining], ties[remaining], slots[remaining] = score, ties[k], slot
+            remaining += 1
+        else:
+            _freeze(state, slot)
+    heapify(keys, ties, slots, remaining)
+    while remaining > capacity:
+        _set_aside(state, store, slots[0], threshold, order)
+        remaining -= 1
+        keys[0], ties[0], slots[0] = keys[remaining], ties[remaining], slots[remaining]
+        sift_down(keys, ties, slots, np.int64(0), remaining)
+    state.sizes[RESERVOIR_SIZE] = remaining
+
 
 _AT_ONCE = 64  # scores computed before the largest is compared with the bounds of others
 _TINY = 1e-300
@@ -229,7 +495,7 @@ class ReservoirSearch:
         Returns
         -------
         int
-            LIMIT, REACHED or EXHAUSTED, see :func:`graftviz.learning.grafting.testing.run_tests`.
+            LIMIT, REACHED or EXHAUSTED, see :func:`graftviz.learning.grafting.reservoir.run_tests`.
         """
         if limit is None and self.order == BY_SCORE and len(scoring.drift) > 0:
             self._score_ahead(scoring)

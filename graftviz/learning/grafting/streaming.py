@@ -11,11 +11,10 @@ from graftviz.data.table import DiscreteTable
 from graftviz.learning.base import Learner
 from graftviz.learning.grafting.active_set import Search, scored_edges
 from graftviz.learning.grafting.grafting import GraftingRun
-from graftviz.learning.grafting.reservoir import Choice, ReservoirSearch
-from graftviz.learning.grafting.state import BY_SCORE
-from graftviz.learning.grafting.testing import EXHAUSTED, REACHED
+from graftviz.learning.grafting.queue import BY_SCORE
+from graftviz.learning.grafting.reservoir import EXHAUSTED, REACHED, Choice, ReservoirSearch
+from graftviz.learning.grafting.screening import NONE
 from graftviz.learning.scores.belief import belief_scoring
-from graftviz.learning.screening import NONE
 from graftviz.learning.trace import (
     ADMITTED,
     DISPLACED_MINIMUM,

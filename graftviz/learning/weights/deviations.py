@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graftviz.inference.prediction import PairwiseMRF
-from graftviz.learning.weights.conditional_sums import Structure, structure_of
+from graftviz.learning.weights.conditionals import Structure, structure_of
 from graftviz.utils.compiling import kernel
 
 

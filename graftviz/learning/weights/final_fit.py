@@ -16,8 +16,8 @@ import numpy as np
 from graftviz.data.table import DiscreteTable
 from graftviz.inference.exact.elimination import greedy_elimination
 from graftviz.inference.exact.ordering import WEIGHTED_FILL, Elimination
+from graftviz.learning.bounded.clique_tables import EdgePenalty
 from graftviz.learning.bounded.likelihood_fit import Fitted, LikelihoodFit, Targets
-from graftviz.learning.bounded.proportional import EdgePenalty
 from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.learning.trace import HeldOut
 from graftviz.learning.weights.merged_rows import merged_rows

@@ -12,8 +12,7 @@ from graftviz.learning.scores.pair_test import PairTest
 from graftviz.learning.weights.conditionals import columns_of, fill_impurity, new_conditionals
 from graftviz.learning.weights.left_out import CLEARLY, left_out_score
 from graftviz.learning.weights.merged_rows import merged_rows
-from graftviz.learning.weights.network import FittedNetwork, longer
-from graftviz.learning.weights.objective import Evaluation
+from graftviz.learning.weights.network import Evaluation, FittedNetwork, longer
 from graftviz.learning.weights.penalty import Penalty, group_dimension
 from graftviz.learning.weights.pseudo_likelihood import (
     PairWeights,

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from graftviz.evaluation.reservoir.run import RankedStep
 from graftviz.evaluation.reservoir.simulation import RankSimulation
-from graftviz.learning.grafting.activation import Activation
+from graftviz.learning.grafting.reservoir import Activation
 from graftviz.learning.trace import ReservoirView
 from graftviz.reports.figures.style import (
     BLUE,

@@ -18,8 +18,7 @@ from graftviz.data.table import DiscreteTable
 from graftviz.evaluation.benchmarks.bench import LAM, LAM2, Size
 from graftviz.learning.base import Learner
 from graftviz.learning.grafting.best_choice import BestChoice
-from graftviz.learning.grafting.edge_grafting import EdgeGrafting
-from graftviz.learning.grafting.first_hit import FirstHit
+from graftviz.learning.grafting.edge_grafting import EdgeGrafting, FirstHit
 from graftviz.learning.run import LearningRun
 from graftviz.learning.trace import Step
 from graftviz.reports.reproduction.claims import Cases, Check

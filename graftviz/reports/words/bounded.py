@@ -11,9 +11,9 @@ from graftviz.inference.exact.junction_tree import JunctionTree
 from graftviz.inference.exact.ordering import MIN_FILL, MIN_WEIGHT
 from graftviz.inference.exact.plan import plan_elimination
 from graftviz.learning.bounded.bounded_inference import MEASURES, BoundedInference
-from graftviz.learning.bounded.choice import BY_GRAPH
+from graftviz.learning.bounded.clique_tables import edge_residual
 from graftviz.learning.bounded.likelihood_fit import Targets
-from graftviz.learning.bounded.proportional import edge_residual
+from graftviz.learning.bounded.run import BY_GRAPH
 from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.learning.run import LearningRun
 from graftviz.learning.trace import Complexity, Step

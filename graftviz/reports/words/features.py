@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from graftviz.learning.features.options import FeatureOptions
+from graftviz.learning.features.run import FeatureOptions
 from graftviz.learning.run import LearningRun
 from graftviz.learning.trace import ActivationTest, History, ScoredFeature, Step
 from graftviz.reports.texts import catalogue

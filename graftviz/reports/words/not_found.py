@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graftviz.learning.counts.pair_counts import PairCounts
-from graftviz.learning.nodewise.independence import distances
+from graftviz.learning.nodewise.nodewise_l1 import distances
 from graftviz.learning.prior import PriorOptions
 from graftviz.learning.run import LearningRun
 from graftviz.learning.scores.pair_test import (

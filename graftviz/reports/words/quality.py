@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graftviz.learning.quality import Quality
+from graftviz.learning.observer import Quality
 from graftviz.reports.texts import catalogue
 
 

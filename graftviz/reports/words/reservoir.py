@@ -8,7 +8,7 @@ import numpy as np
 
 from graftviz.evaluation.reservoir.run import RankedStep
 from graftviz.evaluation.reservoir.simulation import RankSimulation
-from graftviz.learning.grafting.activation import Activation
+from graftviz.learning.grafting.reservoir import Activation
 from graftviz.reports.words.phrases import plural
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from graftviz.evaluation.benchmarks.bench import Size
-from graftviz.learning.features.grafting import FeatureGrafting
-from graftviz.learning.features.grafting_light import GraftingLight
+from graftviz.learning.features.grafting import FeatureGrafting, GraftingLight
 from graftviz.reports.reproduction import curves, figures as figures
 from graftviz.reports.reproduction.claims import Check, Claim, Paper
 from graftviz.reports.reproduction.curves import Panel
