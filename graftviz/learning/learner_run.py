@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from graftviz.data.table import DiscreteTable
-from graftviz.learning.trace import Certificate, History, Outcome, Remark, Screening, Seconds, Step
+from graftviz.learning.history import History
+from graftviz.learning.trace import Certificate, Outcome, Remark, Screening, Seconds, Step
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.utils.arrays import read_only
 from graftviz.utils.parallel import processor_time

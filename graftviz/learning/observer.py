@@ -13,7 +13,8 @@ import numpy as np
 from graftviz.data.table import DiscreteTable
 from graftviz.inference.likelihood import TableLoss, nlpl
 from graftviz.learning.counts.pair_counts import PairCounts
-from graftviz.learning.trace import HeldOut, History, Step
+from graftviz.learning.history import History
+from graftviz.learning.trace import HeldOut, Step
 from graftviz.learning.weights.final_fit import independent_loss
 from graftviz.learning.weights.penalty import Penalty
 from graftviz.learning.weights.pseudo_network import PseudoNetwork

@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 
 from graftviz import PairwiseMRF
 from graftviz.learning import learner_run as module
+from graftviz.learning.history import Changes, History
 from graftviz.learning.learner_run import Clock
-from graftviz.learning.trace import Changes, History
 from graftviz.utils.array_kernels import flat_positions
 
 

@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from graftviz.learning.history import History
 from graftviz.learning.observer import StepMetrics
 from graftviz.learning.run import LearningRun
-from graftviz.learning.trace import NO_PAIRS, History, Step
+from graftviz.learning.trace import NO_PAIRS, Step
 from graftviz.utils.errors import InputError
 
 # Cost axes and their labels.

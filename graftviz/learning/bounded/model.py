@@ -13,7 +13,7 @@ from graftviz.learning.bounded.clique_tables import EdgePenalty, Stage
 from graftviz.learning.bounded.feasibility import independent_gradients, update_gradients
 from graftviz.learning.bounded.likelihood_fit import LikelihoodFit, Snapshot, Targets, match_moments
 from graftviz.learning.counts.pair_counts import PairCounts
-from graftviz.learning.trace import Changes
+from graftviz.learning.history import Changes
 from graftviz.learning.weights.conditionals import structure_of
 from graftviz.learning.weights.deviations import centred_weights
 from graftviz.learning.weights.network import frozen_changes

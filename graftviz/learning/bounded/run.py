@@ -24,16 +24,9 @@ from graftviz.inference.methods import Method, infer
 from graftviz.learning.bounded.feasibility import PROVED, REFUSED, TAKEN, UNKNOWN, first_feasible
 from graftviz.learning.bounded.model import OBJECTIVES, BoundedModel
 from graftviz.learning.counts.pair_counts import PairCounts
+from graftviz.learning.history import Changes
 from graftviz.learning.learner_run import LearnerRun
-from graftviz.learning.trace import (
-    Certificate,
-    Changes,
-    Complexity,
-    Outcome,
-    Remark,
-    ScoredEdge,
-    Step,
-)
+from graftviz.learning.trace import Certificate, Complexity, Outcome, Remark, ScoredEdge, Step
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.utils.errors import InputError
 from graftviz.utils.options import attributes, plain_name

@@ -20,6 +20,7 @@ from graftviz.inference.prediction import PairwiseMRF
 from graftviz.learning.base import Learner
 from graftviz.learning.counts.packed import count_pair
 from graftviz.learning.counts.pair_counts import PairCounts
+from graftviz.learning.history import Changes
 from graftviz.learning.learner_run import LearnerRun
 from graftviz.learning.nodewise.neighbourhoods import Neighbourhoods
 from graftviz.learning.prior import PriorOptions
@@ -32,7 +33,6 @@ from graftviz.learning.trace import (
     PASSED,
     ActivationTest,
     Certificate,
-    Changes,
     EdgeTests,
     Outcome,
     Remark,

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graftviz.learning.history import Changes
 from graftviz.learning.pruning.contributions import Contributions, contributions
 from graftviz.learning.pruning.structure_fit import (
     Penalties,
@@ -24,7 +25,6 @@ from graftviz.learning.pruning.structure_fit import (
     fit_tied,
     tie,
 )
-from graftviz.learning.trace import Changes
 from graftviz.learning.weights.deviations import Deviations, centred_weights
 from graftviz.learning.weights.network import frozen_changes
 

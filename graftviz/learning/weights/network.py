@@ -16,7 +16,7 @@ from graftviz.inference.bethe.propagation import (
 )
 from graftviz.inference.prediction import PairwiseMRF
 from graftviz.learning.counts.pair_counts import PairCounts
-from graftviz.learning.trace import Changes
+from graftviz.learning.history import Changes
 from graftviz.learning.weights.penalty import Penalty, group_dimension, group_residual
 from graftviz.learning.weights.solver import solve_active_set, solve_nodes
 from graftviz.utils.array_kernels import flat_positions

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from graftviz.learning.history import History
 from graftviz.learning.run import LearningRun
-from graftviz.learning.trace import PASSED, History, Step
+from graftviz.learning.trace import PASSED, Step
 from graftviz.model.pairwise import zero_sum
 from graftviz.reports.texts import catalogue
 from graftviz.reports.words.baselines import path_absence, tree_absence

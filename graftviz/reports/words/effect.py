@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from graftviz.inference.methods import infer
+from graftviz.learning.history import History
 from graftviz.learning.run import LearningRun
-from graftviz.learning.trace import History
 from graftviz.reports.texts import catalogue
 from graftviz.reports.words.answers import history_at
 from graftviz.reports.words.phrases import pair, score

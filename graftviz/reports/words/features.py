@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from graftviz.learning.features.run import FeatureOptions
+from graftviz.learning.history import History
 from graftviz.learning.run import LearningRun
-from graftviz.learning.trace import ActivationTest, History, ScoredFeature, Step
+from graftviz.learning.trace import ActivationTest, ScoredFeature, Step
 from graftviz.reports.texts import catalogue
 from graftviz.reports.words.phrases import Absence, counted, pair, score, short
 

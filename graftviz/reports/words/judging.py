@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graftviz.learning.counts.pair_counts import PairCounts
+from graftviz.learning.history import History
 from graftviz.learning.run import LearningRun
 from graftviz.learning.scores.base import PairFit, edge_dimension
 from graftviz.learning.scores.registry import SCORES
-from graftviz.learning.trace import ActivationTest, History
+from graftviz.learning.trace import ActivationTest
 from graftviz.reports.texts import catalogue
 from graftviz.reports.words.phrases import Absence, score
 from graftviz.reports.words.steps import learner_at

@@ -10,11 +10,12 @@ import numpy as np
 
 from graftviz.data.table import DiscreteTable
 from graftviz.learning.base import Learner
+from graftviz.learning.history import History
 from graftviz.learning.run import LearningRun
 from graftviz.learning.scores.base import edge_dimension
 from graftviz.learning.scores.pair_test import pair_test, threshold_of
 from graftviz.learning.scores.registry import SCORES
-from graftviz.learning.trace import ActivationTest, History
+from graftviz.learning.trace import ActivationTest
 from graftviz.learning.weights.noise import impurity_of
 from graftviz.reports.texts import catalogue
 from graftviz.reports.words.phrases import score, short
