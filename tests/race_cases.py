@@ -6,8 +6,7 @@ from functools import lru_cache
 
 from graftviz import BestChoice, ChowLiu, EdgeGrafting, FirstHit, Run, load_dataset
 from graftviz.app.material import Material, prepare
-from graftviz.evaluation.race.course import Course, course_of
-from graftviz.evaluation.race.race import Race
+from graftviz.evaluation.race import Course, Race, course_of
 from graftviz.learning.base import Learner
 
 LAM = 0.0035

@@ -13,7 +13,7 @@ import numpy as np
 
 from graftviz.data.series.series import TimeSeries
 from graftviz.utils.arrays import read_only
-from graftviz.utils.csv_text import csv_text
+from graftviz.utils.files import csv_text
 
 DAYS = 28
 _STAY = 0.4  # share of people in the same place an hour later

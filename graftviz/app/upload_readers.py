@@ -15,13 +15,11 @@ import numpy as np
 
 from graftviz.data.coding import TableOptions
 from graftviz.data.reading.reading import read_rows
-from graftviz.data.series.parents import read_parents
-from graftviz.data.series.reading import read_series
+from graftviz.data.series.reading import read_parents, read_series
 from graftviz.data.series.series import TimeSeries
 from graftviz.data.sets.dataset import positions_from_names
-from graftviz.data.sets.positions import read_positions
+from graftviz.data.sets.files import read_positions, read_truth
 from graftviz.data.sets.public import PUBLIC
-from graftviz.data.sets.truth import read_truth
 from graftviz.data.table import DiscreteTable
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.model.readwrite.records import ModelFile

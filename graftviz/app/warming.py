@@ -16,19 +16,16 @@ from graftviz.app.player.budget_records import bounded_run
 from graftviz.app.player.dynamics_records import run_progress
 from graftviz.app.player.recorders import RunRecorder, compiled
 from graftviz.app.player.region_records import RegionQuery, Rule, answering, growing
-from graftviz.data.sets.networks import dense_network
-from graftviz.data.sets.registry import load_dataset
-from graftviz.data.synthetic.graphs import grid_graph
-from graftviz.data.synthetic.ising import ising_grid
+from graftviz.data.sets.registry import dense_network, load_dataset
+from graftviz.data.synthetic.graphs import grid_graph, ising_grid
 from graftviz.data.synthetic.potentials import random_model
 from graftviz.dynamics.all_regressions import regress_all
 from graftviz.dynamics.measuring import Counts, DynamicsPlan, measuring_curves
 from graftviz.dynamics.prepared import generated_series
 from graftviz.dynamics.registry import LEARNERS, dynamics_learner, has_seeds
 from graftviz.dynamics.solving import SolverOptions
-from graftviz.evaluation.race.warm_up import rehearse, small_data
-from graftviz.evaluation.reservoir.run import ranked_steps
-from graftviz.evaluation.reservoir.simulation import simulated_ranks
+from graftviz.evaluation.race import rehearse, small_data
+from graftviz.evaluation.reservoir import ranked_steps, simulated_ranks
 from graftviz.evaluation.tradeoff import BOUNDS, measuring_path
 from graftviz.inference.inspect.answers import METHODS, answer_steps
 from graftviz.inference.local.cuts import CUTS

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from graftviz.cli.arguments import add_seed, create_folder, integer, number, path
 from graftviz.cli.progress import progress
-from graftviz.data.sets.truth import truth_csv
+from graftviz.data.sets.files import truth_csv
 from graftviz.data.synthetic.gibbs import MAX_STATES, THIN, check_settings, sample_gibbs
 from graftviz.data.synthetic.graphs import (
     Graph,
@@ -21,8 +21,13 @@ from graftviz.data.synthetic.graphs import (
     scale_free_graph,
     square_side,
 )
-from graftviz.data.synthetic.noise import add_noise, check_share
-from graftviz.data.synthetic.potentials import EDGE_SIGMA, NODE_SIGMA, random_model
+from graftviz.data.synthetic.potentials import (
+    EDGE_SIGMA,
+    NODE_SIGMA,
+    add_noise,
+    check_share,
+    random_model,
+)
 from graftviz.data.table import DiscreteTable
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.model.readwrite.uai import uai_files

@@ -30,8 +30,7 @@ from graftviz.model.pairwise import PairwiseModel
 from graftviz.model.readwrite.uai import mar_text, pr_text, read_evidence
 from graftviz.reports.words.phrases import plural
 from graftviz.utils.errors import InputError
-from graftviz.utils.files import write_results
-from graftviz.utils.json_values import json_text
+from graftviz.utils.files import json_text, write_results
 from graftviz.utils.memory import parse_size, resident_bytes, size_text
 from graftviz.utils.wording import quoted
 

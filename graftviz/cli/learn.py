@@ -30,10 +30,9 @@ from graftviz.cli.progress import progress
 from graftviz.cli.selection import Selection
 from graftviz.data.coding import TableOptions
 from graftviz.data.sets.dataset import DataSet, positions_from_names
+from graftviz.data.sets.files import read_positions, read_truth
 from graftviz.data.sets.generated import is_generated
-from graftviz.data.sets.positions import read_positions
 from graftviz.data.sets.registry import dataset_keys, load_dataset
-from graftviz.data.sets.truth import read_truth
 from graftviz.data.table import DiscreteTable
 from graftviz.learning.base import Learner
 from graftviz.learning.counts.pair_counts import cache_limit

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from graftviz.cli.arguments import integer
 from graftviz.cli.progress import progress
-from graftviz.evaluation.selection.grid import VALUES
+from graftviz.evaluation.selection.fits import METHODS, VALUES
 from graftviz.evaluation.selection.path import TEST_FRACTION, LamPath, lam_path, lam_path_steps
 from graftviz.evaluation.selection.stability import (
     STABLE,
@@ -16,7 +16,6 @@ from graftviz.evaluation.selection.stability import (
     edge_stability,
     stability_steps,
 )
-from graftviz.evaluation.selection.subsamples import METHODS
 from graftviz.learning.base import Learner
 from graftviz.reports.figures.intervals import intervals_figure
 from graftviz.reports.figures.path import path_figure

@@ -8,8 +8,7 @@
 True
 """
 
-from graftviz.data.series.parents import read_parents
-from graftviz.data.series.reading import read_series
+from graftviz.data.series.reading import read_parents, read_series
 from graftviz.data.series.series import TimeSeries, Transitions
 from graftviz.dynamics.base import DynamicsLearner, DynamicsOutcome, NodeStep, Work
 from graftviz.dynamics.baselines import Baseline, baseline, season

@@ -15,8 +15,8 @@ import numpy as np
 
 from graftviz.data.series.reading import read_series
 from graftviz.data.series.series import TimeSeries
-from graftviz.data.sets.folders import ROOT
-from graftviz.data.sets.positions import read_positions
+from graftviz.data.sets.files import read_positions
+from graftviz.data.sets.registry import ROOT
 from graftviz.utils.errors import InputError
 
 SERIES, POSITIONS = "series.csv", "positions.csv"
@@ -30,7 +30,7 @@ class SampleSeries(NamedTuple):
     key, title, description : str
     series : TimeSeries
     positions : float array, shape (n, 2), or None
-        As :func:`graftviz.data.sets.positions.read_positions` returns them.
+        As :func:`graftviz.data.sets.files.read_positions` returns them.
     """
 
     key: str

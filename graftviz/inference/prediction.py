@@ -27,7 +27,7 @@ from graftviz.inference.likelihood import nlpl
 from graftviz.inference.most_probable import most_probable
 from graftviz.inference.settings import InferenceSettings
 from graftviz.model.pairwise import HasModel, PairwiseModel
-from graftviz.model.readwrite.libraries import to_networkx, to_pgmpy
+from graftviz.model.readwrite.reading import to_networkx, to_pgmpy
 from graftviz.utils.errors import InputError
 from graftviz.utils.wording import quoted
 

@@ -2,13 +2,53 @@
 
 from __future__ import annotations
 
+import csv
+import json
+import math
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from graftviz.utils.errors import InputError
 from graftviz.utils.wording import shortened
+
+
+class _Lines(list[str]):
+    write = list.append  # called once per row
+
+
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    r"""Return rows as CSV, with lines that end with ``\n`` and fields quoted where necessary.
+
+    None becomes an empty field, and a float its shortest exact text. Fields with a carriage return
+    are quoted too, since it ends a line for many readers.
+    """
+    lines = _Lines()
+    # Python quotes fields with characters of the line end; "\n" alone would not quote "\r".
+    csv.writer(lines, lineterminator="\r\n").writerows(rows)
+    return "".join(line.removesuffix("\r\n") + "\n" for line in lines)
+
+
+def json_value(value: Any) -> Any:
+    """Return `value` with plain lists and numbers; infinities and NaN become None."""
+    if isinstance(value, dict):
+        return {key: json_value(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_value(item) for item in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return json_value(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def json_text(value: Any, indent: int = 2) -> str:
+    """Return the JSON text of a file with :func:`json_value` of `value`."""
+    text = json.dumps(json_value(value), indent=indent, ensure_ascii=False, allow_nan=False)
+    return f"{text}\n"
+
 
 MAX_BYTES = 500_000_000
 

@@ -14,7 +14,7 @@ from waiting import wait_until
 from graftviz import BestChoice, read_model
 from graftviz.__main__ import main
 from graftviz.learning.run import Branch
-from graftviz.model.readwrite.formats import MODEL_FORMATS
+from graftviz.model.readwrite.reading import MODEL_FORMATS
 from graftviz.reports.texts import catalogue
 from graftviz.reports.words.python_code import learn_code
 

@@ -14,7 +14,7 @@ from graftviz.app.dynamics.options import DynamicsOptions, judge_system, plan_of
 from graftviz.app.dynamics.state import source
 from graftviz.app.material import MOST_SERIES, uploaded_series
 from graftviz.app.player.dynamics_records import run_progress
-from graftviz.data.sets.folders import ROOT, folder_keys
+from graftviz.data.sets.registry import ROOT, folder_keys
 from graftviz.dynamics.all_regressions import regress_all
 from graftviz.dynamics.measuring import measuring
 from graftviz.dynamics.samples import load_sample, sample_keys

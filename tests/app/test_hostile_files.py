@@ -24,8 +24,7 @@ import graftviz as gv
 from graftviz import InputError, Result, read_table
 from graftviz.app.dynamics.panels import MOST_BYTES
 from graftviz.data.series.reading import read_series
-from graftviz.data.sets.positions import read_positions
-from graftviz.data.sets.truth import read_truth
+from graftviz.data.sets.files import read_positions, read_truth
 from graftviz.reports.files.model_tables import marginals_csv
 from graftviz.reports.files.spreadsheet import shown_cell
 from graftviz.reports.files.uploads import read_uploaded_model

@@ -13,7 +13,7 @@ from graftviz.app.material import PAGE_DATA, default_options, prepare
 from graftviz.app.player.recording import RecordedRun
 from graftviz.app.session_run import SessionRun
 from graftviz.data.sets.registry import load_dataset
-from graftviz.data.synthetic.exact import joint_probabilities, joint_states, sample_exact
+from graftviz.data.synthetic.potentials import joint_probabilities, joint_states, sample_exact
 from graftviz.data.table import DiscreteTable
 from graftviz.inference.inspect.samples import MOST_STATES, SAMPLES, compare_samples
 from graftviz.reports.figures.samples import pairs_figure, samples_figure

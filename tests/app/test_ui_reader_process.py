@@ -20,8 +20,7 @@ from graftviz.app.reader_process import BusyError, Reader
 from graftviz.app.upload_readers import UploadedFile
 from graftviz.data.coding import TableOptions
 from graftviz.data.reading.reading import read_rows
-from graftviz.data.series.parents import read_parents
-from graftviz.data.series.reading import read_series
+from graftviz.data.series.reading import read_parents, read_series
 from graftviz.model.readwrite.uai import uai_text
 
 FAULTY = "tests.faulty_reader"

@@ -31,7 +31,7 @@ from graftviz.app.regions.models import link_of_grow_page, model_of_run
 from graftviz.app.regions.state import RegionState
 from graftviz.app.session import executor
 from graftviz.data.coding import TableOptions
-from graftviz.data.synthetic.ising import ising_grid
+from graftviz.data.synthetic.graphs import ising_grid
 from graftviz.model.readwrite.records import ModelFile
 
 

@@ -33,11 +33,10 @@ from graftviz.app.warming import (
     warm_reservoir,
 )
 from graftviz.data.sets.dataset import DataSet
-from graftviz.data.sets.networks import network_sample
+from graftviz.data.sets.registry import network_sample
 from graftviz.data.synthetic.graphs import grid_graph, karate_graph, les_miserables_graph
 from graftviz.data.synthetic.potentials import random_model
-from graftviz.evaluation.reservoir.run import ranked_steps
-from graftviz.evaluation.reservoir.simulation import RankSimulation, simulated_ranks
+from graftviz.evaluation.reservoir import RankSimulation, ranked_steps, simulated_ranks
 from graftviz.inference.inspect.answers import METHODS, answer_steps
 from graftviz.inference.local.overview import coefficient_map
 from graftviz.learning.base import Learner

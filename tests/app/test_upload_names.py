@@ -11,7 +11,7 @@ from hostile_files import deflated
 
 from graftviz import InputError, PairwiseMRF, read_model
 from graftviz.model.readwrite.graphml import model_graphml
-from graftviz.model.readwrite.node_link import node_link_json
+from graftviz.model.readwrite.reading import node_link_json
 from graftviz.model.readwrite.uai import names_text, uai_text
 from graftviz.reports.files.uploads import read_uploaded_model
 

@@ -14,8 +14,7 @@ from graftviz import load_dataset
 from graftviz.app.executor import Executor
 from graftviz.app.material import prepare
 from graftviz.app.race.state import RaceState
-from graftviz.evaluation.race.column_results import COLUMNS, column_results
-from graftviz.evaluation.race.race import Race
+from graftviz.evaluation.race import COLUMNS, Race, column_results
 
 pytestmark = pytest.mark.browser
 

@@ -15,7 +15,7 @@ import pytest
 from graftviz import DiscreteTable, read_table
 from graftviz.__main__ import main
 from graftviz.cli.progress import progress
-from graftviz.data.sets.truth import read_truth
+from graftviz.data.sets.files import read_truth
 from graftviz.reports.files.table_csv import table_csv
 
 

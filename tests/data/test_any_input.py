@@ -20,8 +20,7 @@ from table_cases import upload
 import graftviz as gv
 from graftviz import DiscreteTable, InputError, PairwiseMRF, Run, read_table
 from graftviz.learning.registry import learner_class, learner_names
-from graftviz.model.readwrite.formats import GRAPHML, NODE_LINK
-from graftviz.model.readwrite.reading import parse_model
+from graftviz.model.readwrite.reading import GRAPHML, NODE_LINK, parse_model
 from graftviz.model.readwrite.uai import NamesFile, names_text, uai_text
 from graftviz.reports.files.model_tables import marginals_csv, model_edges_csv
 from graftviz.reports.files.replay import replay_page

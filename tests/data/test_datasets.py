@@ -16,14 +16,18 @@ from sklearn.datasets import load_digits
 from docs.making.sample_survey import survey_model
 from graftviz import DiscreteTable, InputError, load_dataset
 from graftviz.data.sets.dataset import DataSet, noise_level
-from graftviz.data.sets.digits import digits_table
-from graftviz.data.sets.folders import ROOT, folder_keys, folder_title, load_folder
-from graftviz.data.sets.registry import dataset_title
-from graftviz.data.sets.truth import read_truth, truth_csv
-from graftviz.data.synthetic.exact import sample_exact
+from graftviz.data.sets.files import read_truth, truth_csv
+from graftviz.data.sets.registry import (
+    ROOT,
+    dataset_title,
+    digits_table,
+    folder_keys,
+    folder_title,
+    load_folder,
+)
 from graftviz.data.synthetic.gibbs import sample_gibbs
 from graftviz.data.synthetic.graphs import grid_graph, random_graph, scale_free_graph
-from graftviz.data.synthetic.potentials import random_model
+from graftviz.data.synthetic.potentials import random_model, sample_exact
 from graftviz.model.readwrite.uai import read_uai
 
 NAMES = ("age", "b,c", "Ω", "x3")

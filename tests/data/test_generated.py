@@ -12,7 +12,7 @@ from graftviz import DiscreteTable, InputError, read_table
 from graftviz.__main__ import main
 from graftviz.data.sets.generated import Generated, generated
 from graftviz.data.sets.registry import load_dataset
-from graftviz.data.synthetic.noise import add_noise
+from graftviz.data.synthetic.potentials import add_noise
 from graftviz.learning.trees.chow_liu import ChowLiu
 from graftviz.reports.words.command_line import learn_command
 

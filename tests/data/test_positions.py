@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from graftviz import InputError
-from graftviz.data.sets.positions import read_positions
+from graftviz.data.sets.files import read_positions
 
 NAMES = ("a", "b", "c")
 

@@ -19,8 +19,7 @@ from hypothesis import given, strategies as st
 import graftviz as gv
 from graftviz import InputError
 from graftviz.__main__ import main
-from graftviz.data.sets.public import PUBLIC
-from graftviz.data.sets.regions import REGIONS
+from graftviz.data.sets.public import PUBLIC, REGIONS
 
 JOKES, NOT_RATED = 100, 9900  # ratings are in hundredths here
 

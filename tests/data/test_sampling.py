@@ -13,21 +13,29 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from graftviz import InputError, PairwiseMRF, infer
-from graftviz.data.synthetic.annealing import new_population, resample
-from graftviz.data.synthetic.exact import joint_probabilities, joint_states, sample_exact
-from graftviz.data.synthetic.gibbs import sample_gibbs
+from graftviz.data.synthetic.gibbs import (
+    effective_rows,
+    new_population,
+    resample,
+    sample_gibbs,
+    split_rhat,
+)
 from graftviz.data.synthetic.graphs import (
     Graph,
     graph_from_edges,
     grid_graph,
+    ising_grid,
+    ising_model,
     random_graph,
     scale_free_graph,
 )
-from graftviz.data.synthetic.hubs import stars
-from graftviz.data.synthetic.ising import ising_grid, ising_model
-from graftviz.data.synthetic.mixing import effective_rows, split_rhat
-from graftviz.data.synthetic.potentials import random_model
-from graftviz.data.synthetic.sweep import advance, conditionals_of
+from graftviz.data.synthetic.potentials import (
+    joint_probabilities,
+    joint_states,
+    random_model,
+    sample_exact,
+)
+from graftviz.data.synthetic.sweep import advance, conditionals_of, stars
 
 
 def star(leaves: int, states: int, edge_sigma: float, seed: int = 0) -> PairwiseMRF:

@@ -8,8 +8,7 @@ import pytest
 
 from graftviz import InputError, dynamics
 from graftviz.data.reading import raw
-from graftviz.data.series.parents import read_parents
-from graftviz.data.series.reading import read_series
+from graftviz.data.series.reading import read_parents, read_series
 from graftviz.data.series.series import TimeSeries
 from graftviz.reports.reproduction.data import read_series_file
 

@@ -12,8 +12,7 @@ from scipy.stats import chi2_contingency
 
 from graftviz.__main__ import main
 from graftviz.data.sets.registry import dataset_keys
-from graftviz.data.synthetic.exact import sample_exact
-from graftviz.data.synthetic.potentials import random_model
+from graftviz.data.synthetic.potentials import random_model, sample_exact
 from graftviz.data.table import DiscreteTable
 from graftviz.evaluation.benchmarks import calibration
 from graftviz.evaluation.benchmarks.bench import Lab

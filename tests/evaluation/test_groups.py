@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 from graftviz import ChowLiu, DiscreteTable, InputError, compare_groups, learn, read_table
-from graftviz.data.synthetic.exact import sample_exact
 from graftviz.data.synthetic.graphs import scale_free_graph
-from graftviz.data.synthetic.potentials import random_model
+from graftviz.data.synthetic.potentials import random_model, sample_exact
 from graftviz.evaluation.selection.groups import coded_alike, compare_groups_steps, split_groups
 from graftviz.model.pairwise import zero_sum
 

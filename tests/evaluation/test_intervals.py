@@ -10,10 +10,9 @@ from learner_cases import scale_free_table
 import graftviz as gv
 from graftviz import ChowLiu, DiscreteTable, EdgeGrafting, InputError, edge_stability, learn
 from graftviz.__main__ import main
-from graftviz.data.synthetic.exact import sample_exact
-from graftviz.data.synthetic.potentials import random_model
+from graftviz.data.synthetic.potentials import random_model, sample_exact
+from graftviz.evaluation.selection.fits import learner_seed, subsample_rows, subsample_size
 from graftviz.evaluation.selection.intervals import wilson_interval
-from graftviz.evaluation.selection.subsamples import learner_seed, subsample_rows, subsample_size
 from graftviz.model.pairwise import zero_sum
 from graftviz.reports.figures.intervals import intervals_figure
 from graftviz.reports.files.tables import stability_csv

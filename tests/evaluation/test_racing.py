@@ -11,9 +11,15 @@ import pytest
 from race_cases import finished_race, finished_runs, karate, racers, run_of
 
 from graftviz import BestChoice, InputError
-from graftviz.evaluation.race.column_results import COLUMNS, column_results
-from graftviz.evaluation.race.course import AXES, Course, Moment, course_of
-from graftviz.evaluation.race.race import Race
+from graftviz.evaluation.race import (
+    AXES,
+    COLUMNS,
+    Course,
+    Moment,
+    Race,
+    column_results,
+    course_of,
+)
 from graftviz.reports.figures.race import race_figure
 from graftviz.reports.figures.style import figure_html
 from graftviz.reports.files.tables import race_csv

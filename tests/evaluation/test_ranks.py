@@ -9,8 +9,14 @@ from hypothesis import given, strategies as st
 from learner_cases import followers_table
 
 from graftviz import InputError, load_dataset
-from graftviz.evaluation.reservoir.run import AllScores, RankedStep, ranked_steps
-from graftviz.evaluation.reservoir.simulation import RankSimulation, simulated_ranks, smallest_ranks
+from graftviz.evaluation.reservoir import (
+    AllScores,
+    RankedStep,
+    RankSimulation,
+    ranked_steps,
+    simulated_ranks,
+    smallest_ranks,
+)
 from graftviz.learning.grafting.reservoir import activation
 from graftviz.reports.figures.reservoir import activation_figure, rank_figure
 from graftviz.reports.words.reservoir import activation_words, simulation_words

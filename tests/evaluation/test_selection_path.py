@@ -17,8 +17,13 @@ from learner_cases import make, mixed_table, scale_free_table
 from graftviz import DiscreteTable, FirstHit, InputError, LamPath, lam_path, learn
 from graftviz.__main__ import main
 from graftviz.data.synthetic.graphs import scale_free_graph
-from graftviz.evaluation.selection.grid import FLOOR, lam_values, with_lam
-from graftviz.evaluation.selection.information import extended_bic, free_weights
+from graftviz.evaluation.selection.fits import (
+    FLOOR,
+    extended_bic,
+    free_weights,
+    lam_values,
+    with_lam,
+)
 from graftviz.evaluation.selection.path import RISING, PathPoint, lam_path_steps
 from graftviz.inference.likelihood import nlpl
 from graftviz.learning.registry import learner_class, learner_names

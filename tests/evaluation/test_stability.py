@@ -15,8 +15,8 @@ from learner_cases import make, scale_free_table
 
 from graftviz import DiscreteTable, InputError, PairwiseMRF, edge_stability, learn
 from graftviz.__main__ import main
+from graftviz.evaluation.selection.fits import learner_seed, subsample_rows, subsample_size
 from graftviz.evaluation.selection.stability import stability_steps
-from graftviz.evaluation.selection.subsamples import learner_seed, subsample_rows, subsample_size
 from graftviz.learning.registry import learner_names
 
 OPTIONS = {"lam": 0.012, "max_edges": 12}

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from graftviz import InputError, ncmll, nll
-from graftviz.data.synthetic.exact import sample_exact
 from graftviz.data.synthetic.graphs import grid_graph
-from graftviz.data.synthetic.potentials import random_model
+from graftviz.data.synthetic.potentials import random_model, sample_exact
 from graftviz.evaluation.tradeoff import TradeOff, at_equal_cost, measuring
 from graftviz.inference.likelihood import nlpl
 from graftviz.reports.words.budget import comparison_words

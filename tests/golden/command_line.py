@@ -19,7 +19,7 @@ import graftviz as gv
 from graftviz.__main__ import main
 from graftviz.dynamics.registry import LEARNERS
 from graftviz.learning.registry import learner_class, learner_names
-from graftviz.model.readwrite.formats import GRAPHML, NODE_LINK
+from graftviz.model.readwrite.reading import GRAPHML, NODE_LINK
 from graftviz.reports.files.tables import result_model
 from graftviz.utils.options import option_specs
 from tests.golden.commands import run

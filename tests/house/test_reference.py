@@ -26,7 +26,7 @@ IN_PART = [
 ]
 # Public functions of modules, and classes of what public callables return.
 NAMED = [
-    "graftviz.data.sets.truth.read_truth",
+    "graftviz.data.sets.files.read_truth",
     "graftviz.data.sets.dataset.DataSet",
     "graftviz.reports.files.run_folder.SavedResult",
     "graftviz.inference.cost.InferenceCost",

@@ -23,7 +23,7 @@ from graftviz import (
     nll,
     nlpl,
 )
-from graftviz.data.synthetic.ising import ising_grid
+from graftviz.data.synthetic.graphs import ising_grid
 from graftviz.inference.cost import all_marginals, exact_operations
 from graftviz.inference.exact.plan import plan_elimination
 from graftviz.inference.exact.repeated import RepeatedTree

@@ -15,8 +15,7 @@ from hypothesis import given, settings, strategies as st
 
 import graftviz as gv
 from graftviz import ChowLiu, DiscreteTable, InputError, MarkovNetwork, PairwiseMRF
-from graftviz.data.synthetic.exact import joint_probabilities, joint_states
-from graftviz.data.synthetic.potentials import random_model
+from graftviz.data.synthetic.potentials import joint_probabilities, joint_states, random_model
 from graftviz.inference.likelihood import nlpl
 from graftviz.inference.prediction import UNOBSERVED, conditional_marginals
 

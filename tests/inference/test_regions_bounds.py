@@ -12,8 +12,7 @@ import pytest
 from region_cases import ising, random_case
 
 from graftviz import InputError, dobrushin_coefficient
-from graftviz.data.synthetic.graphs import grid_graph
-from graftviz.data.synthetic.ising import ising_grid
+from graftviz.data.synthetic.graphs import grid_graph, ising_grid
 from graftviz.data.synthetic.potentials import random_model
 from graftviz.inference.local.candidates import bound_with, coefficients_with, solve_in_place
 from graftviz.inference.local.comparison import Coefficients, appended, compare_from_scratch

@@ -12,8 +12,7 @@ from learner_cases import drain, followers_table, parts_of, scale_free_table
 
 import graftviz as gv
 from graftviz import BestChoice, DiscreteTable, EdgeGrafting, FirstHit
-from graftviz.data.synthetic.exact import joint_probabilities, joint_states
-from graftviz.data.synthetic.potentials import random_model
+from graftviz.data.synthetic.potentials import joint_probabilities, joint_states, random_model
 from graftviz.learning.bounded.clique_tables import COMPLETE
 from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.learning.grafting.marginals import matched_nodes, moved_deviations, moved_rows

@@ -11,8 +11,7 @@ import pytest
 from learner_cases import conditionals_of, mixed_table, scale_free_table
 
 from graftviz import DiscreteTable, PairwiseMRF, infer
-from graftviz.data.synthetic.exact import sample_exact
-from graftviz.data.synthetic.potentials import random_model
+from graftviz.data.synthetic.potentials import random_model, sample_exact
 from graftviz.inference.likelihood import nlpl
 from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.learning.scores.base import PairFit

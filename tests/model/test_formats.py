@@ -32,7 +32,7 @@ from graftviz import (
     infer,
     learn,
 )
-from graftviz.model.readwrite.formats import GRAPHML
+from graftviz.model.readwrite.reading import GRAPHML
 from graftviz.model.readwrite.uai import (
     mar_text,
     names_path,

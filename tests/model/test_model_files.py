@@ -19,10 +19,13 @@ from hypothesis import assume, given, strategies as st
 from graftviz import InputError, PairwiseMRF, infer, learn, read_model
 from graftviz.__main__ import main
 from graftviz.inference.inspect.difference import compare_models
-from graftviz.model.readwrite.formats import GRAPHML
 from graftviz.model.readwrite.graphml import model_graphml, parse_graphml
-from graftviz.model.readwrite.node_link import node_link_json, parse_node_link
-from graftviz.model.readwrite.reading import read_model_file
+from graftviz.model.readwrite.reading import (
+    GRAPHML,
+    node_link_json,
+    parse_node_link,
+    read_model_file,
+)
 from graftviz.model.readwrite.uai import write_uai
 from graftviz.reports.files.model_tables import marginals_csv, model_edges_csv
 from graftviz.reports.files.spreadsheet import shown_cell

@@ -37,8 +37,7 @@ from graftviz.app.reservoir.options import ReservoirOptions
 from graftviz.data.sets.registry import model_path
 from graftviz.data.synthetic.gibbs import sample_gibbs
 from graftviz.dynamics.measuring import Measured, measuring
-from graftviz.evaluation.reservoir.run import RankedStep, ranked_steps
-from graftviz.evaluation.reservoir.simulation import simulated_ranks
+from graftviz.evaluation.reservoir import RankedStep, ranked_steps, simulated_ranks
 from graftviz.learning.registry import learner_class, learner_names
 from graftviz.reports.words.glossary import GLOSSARY
 from graftviz.reports.words.lessons import GUIDES, LESSONS, TOUR, Condition, Lesson, guide_record

@@ -34,8 +34,7 @@ from graftviz.app.player.region_records import (
     step_records,
 )
 from graftviz.app.regions.options import RegionOptions, question_of
-from graftviz.data.synthetic.graphs import grid_graph
-from graftviz.data.synthetic.ising import ising_grid
+from graftviz.data.synthetic.graphs import grid_graph, ising_grid
 from graftviz.data.synthetic.potentials import random_model
 from graftviz.inference.local.local_model import region_marginal
 from graftviz.inference.local.overview import influence_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import graftviz as gv
-from graftviz.evaluation.race.warm_up import small_data
+from graftviz.evaluation.race import small_data
 from graftviz.utils import cold_start
 from graftviz.utils.cold_start import NOTICE
 

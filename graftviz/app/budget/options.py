@@ -8,8 +8,7 @@ from typing import Any
 
 from graftviz.app.frame.url_state import fingerprint_part, reading_part, seed_option, step_option
 from graftviz.app.material import UPLOAD
-from graftviz.data.sets.networks import DENSE, DENSE_TITLE
-from graftviz.data.sets.registry import dataset_title
+from graftviz.data.sets.registry import DENSE, DENSE_TITLE, dataset_title
 from graftviz.evaluation.tradeoff import BOUNDS, COSTS, QUALITIES
 from graftviz.learning.bounded.bounded_inference import BoundedInference, Complexity, Norm
 from graftviz.utils.options import OptionSpec, check_options, option, option_of, option_specs

@@ -25,7 +25,7 @@ from graftviz.app.player.budget_records import (
     run_record,
 )
 from graftviz.app.run_limits import RunCheck, judge
-from graftviz.data.sets.networks import DENSE, dense_network
+from graftviz.data.sets.registry import DENSE, dense_network
 from graftviz.data.table import DiscreteTable
 from graftviz.evaluation.tradeoff import BOUNDS, MeasuredPath, measuring_path
 from graftviz.inference.methods import Method

@@ -9,7 +9,7 @@ import streamlit as st
 
 from graftviz.app.frame.header import PageFile, file_button
 from graftviz.app.frame.teaching import teaching_query
-from graftviz.evaluation.benchmarks.html_page import html_page
+from graftviz.evaluation.benchmarks.sweep_files import html_page
 from graftviz.reports.texts import catalogue
 from graftviz.reports.words.glossary import GLOSSARY, Term
 from graftviz.reports.words.lessons import GUIDES, LESSONS, TOUR, Lesson

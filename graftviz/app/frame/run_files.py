@@ -19,7 +19,7 @@ from graftviz.evaluation.selection.stability import EdgeStability
 from graftviz.learning.base import Learner
 from graftviz.learning.run import Branch
 from graftviz.model.pairwise import PairwiseModel
-from graftviz.model.readwrite.formats import MODEL_FORMATS, ModelFormat
+from graftviz.model.readwrite.reading import MODEL_FORMATS, ModelFormat
 from graftviz.reports.files.model_tables import model_edges_csv
 from graftviz.reports.files.replay import replay_page
 from graftviz.reports.files.result_json import result_json

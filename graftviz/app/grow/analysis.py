@@ -22,7 +22,7 @@ from graftviz.app.material import Material, SourceCache
 from graftviz.app.player.recorders import preset_title, to_json
 from graftviz.app.session_run import SessionRun
 from graftviz.data.table import DiscreteTable
-from graftviz.evaluation.selection.grid import with_plain_test
+from graftviz.evaluation.selection.fits import with_plain_test
 from graftviz.evaluation.selection.intervals import EdgeIntervals
 from graftviz.evaluation.selection.path import LamPath, PathPoint, lam_path_steps
 from graftviz.evaluation.selection.stability import SUBSAMPLES, EdgeStability, stability_steps

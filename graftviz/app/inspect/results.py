@@ -19,7 +19,7 @@ from graftviz.app.inspect.state import InspectedModel, InspectState
 from graftviz.inference.inspect.difference import STATUS_WORDS, ModelDifference, marginal_distances
 from graftviz.inference.inspect.facts import changes_by_size, mutual_informations
 from graftviz.model.pairwise import PairwiseModel
-from graftviz.model.readwrite.formats import MODEL_FORMATS
+from graftviz.model.readwrite.reading import MODEL_FORMATS
 from graftviz.model.readwrite.uai import evidence_text, mar_text
 from graftviz.reports.figures.inspect import (
     change_figure,
@@ -42,7 +42,7 @@ from graftviz.reports.files.svg import graph_svg
 from graftviz.reports.texts import catalogue
 from graftviz.reports.words import inspection as narrative
 from graftviz.reports.words.phrases import pair, short
-from graftviz.utils.csv_text import csv_text
+from graftviz.utils.files import csv_text
 from graftviz.utils.wording import plain
 
 _PARTNERS = 8

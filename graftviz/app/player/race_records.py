@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from graftviz.app.material import Material
-from graftviz.evaluation.race.course import Course, Moment, step_moment
+from graftviz.evaluation.race import Course, Moment, step_moment
 from graftviz.reports.replay.plain import number
 from graftviz.reports.results import Run
 from graftviz.reports.words.remarks import remark_words

@@ -11,8 +11,7 @@ from typing import Any
 from graftviz.app.material import Material
 from graftviz.app.player.prune_records import prune_head, prune_outcome, prune_record
 from graftviz.app.player.race_records import racer_header, racer_outcome, racer_record
-from graftviz.evaluation.race.course import Course, course_of
-from graftviz.evaluation.race.warm_up import rehearse
+from graftviz.evaluation.race import Course, course_of, rehearse
 from graftviz.learning.base import Learner
 from graftviz.learning.features.run import FeatureOptions
 from graftviz.learning.grafting.grafting_options import settings_of

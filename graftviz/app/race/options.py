@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from graftviz.app.frame.url_state import DataOptions, LearnerChoice, LinkReader, changes_text, part
-from graftviz.evaluation.race.course import AXES
+from graftviz.evaluation.race import AXES
 from graftviz.learning.registry import learner_class, learner_names
 from graftviz.utils.options import option
 from graftviz.utils.wording import quoted

@@ -23,7 +23,7 @@ from graftviz.app.frame.view import RACE
 from graftviz.app.jobs import DOWNLOAD_WAIT
 from graftviz.app.race.options import LINE_UP, MOST_RACERS
 from graftviz.app.race.state import RaceState
-from graftviz.evaluation.race.race import Race
+from graftviz.evaluation.race import Race
 from graftviz.learning.registry import learner_class
 from graftviz.reports.figures.race import race_figure
 from graftviz.reports.figures.style import figure_html

@@ -17,8 +17,7 @@ from graftviz.app.player.recorders import RaceRecorder
 from graftviz.app.race.options import END, LINE_UP, MOST_RACERS, RaceOptions
 from graftviz.app.session import page_state, queue
 from graftviz.app.session_run import SessionRun
-from graftviz.evaluation.race.course import AXES
-from graftviz.evaluation.race.race import Race, distinct_names
+from graftviz.evaluation.race import AXES, Race, distinct_names
 from graftviz.learning.base import Learner
 from graftviz.learning.registry import learner_class
 from graftviz.utils.errors import InputError

@@ -9,8 +9,13 @@ import streamlit as st
 from graftviz.app.frame.jobs import last_value
 from graftviz.data.sets.registry import load_dataset
 from graftviz.data.table import DiscreteTable
-from graftviz.evaluation.reservoir.run import RankedStep, ranked_learner, ranked_steps
-from graftviz.evaluation.reservoir.simulation import RankSimulation, simulated_ranks
+from graftviz.evaluation.reservoir import (
+    RankedStep,
+    RankSimulation,
+    ranked_learner,
+    ranked_steps,
+    simulated_ranks,
+)
 from graftviz.learning.grafting.best_choice import BestChoice
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.reports.results import Run

@@ -17,7 +17,7 @@ from graftviz.app.player.models import Loaded
 from graftviz.app.reservoir import jobs
 from graftviz.app.reservoir.options import ReservoirOptions
 from graftviz.data.sets.registry import dataset_title, load_dataset
-from graftviz.evaluation.reservoir.run import RankedStep
+from graftviz.evaluation.reservoir import RankedStep
 from graftviz.learning.grafting.reservoir import activation
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.reports.figures.reservoir import activation_figure, rank_figure, run_rank_figure

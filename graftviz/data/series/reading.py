@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import BinaryIO, Literal, NamedTuple
+from typing import IO, Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,11 +16,134 @@ from graftviz.data.labels import text_of
 from graftviz.data.reading.files import read_file
 from graftviz.data.reading.raw import RawColumn, RawTable, check_names, from_frame, look_up
 from graftviz.data.series.series import LARGEST_VALUE, TOO_LARGE, TimeSeries
-from graftviz.data.series.times import looks_like_times, positions, read_times
+from graftviz.data.sets.files import csv_rows, named_pairs, read_text
 from graftviz.utils.arrays import read_only
 from graftviz.utils.errors import InputError
 from graftviz.utils.options import option
 from graftviz.utils.wording import quoted, shortened
+
+_MOST_STEPS = 2.0**53  # largest range of exact integers in a float
+_ROUNDING = 1e-6  # of a step: tolerance for rounded times
+
+
+class TimeScale(NamedTuple):
+    """Times as numbers.
+
+    Attributes
+    ----------
+    ticks : float array, shape (rows,)
+        Numbers; for dates, seconds, or months if every date has the same day.
+    unit : str
+        "s", "months" or "" for plain numbers.
+    """
+
+    ticks: np.ndarray
+    unit: str
+
+
+def read_times(texts: Sequence[str], title: str, place: Callable[[int], str]) -> TimeScale:
+    """Return parsed times, which are numbers or ISO 8601 dates.
+
+    Raises
+    ------
+    InputError
+        For the first text that is neither, or not finite.
+    """
+    try:
+        numbers = np.array([float(text) for text in texts])
+    except ValueError:
+        pass
+    else:
+        if not np.isfinite(numbers).all():
+            row = int(np.argmax(~np.isfinite(numbers)))
+            raise InputError(
+                f"{title}: {place(row)} has the time {quoted(texts[row])}, which is not finite; "
+                "correct it, or leave it out."
+            )
+        return TimeScale(numbers, "")
+    dates = pd.to_datetime(pd.Series(list(texts)), format="ISO8601", errors="coerce", utc=True)
+    if dates.isna().any():
+        row = int(np.argmax(dates.isna().to_numpy()))
+        raise InputError(
+            f"{title}: {place(row)} has the time {quoted(texts[row])}, which is neither a number "
+            "nor a date such as 2015-01-31 or 2015-01-31 17:30."
+        )
+    if len(dates) > 2 and dates.dt.day.nunique() == 1:
+        months = (dates.dt.year * 12 + dates.dt.month).to_numpy(dtype=np.float64)
+        if (np.diff(months) != 0).all():
+            return TimeScale(months, "months")
+    seconds = (dates - dates.iloc[0]).dt.total_seconds()
+    return TimeScale(seconds.to_numpy(dtype=np.float64), "s")
+
+
+def looks_like_times(name: str, texts: Sequence[str]) -> bool:
+    """Return whether a first column holds times, according to its name or its first text."""
+    if name.lower() in ("time", "t", "date", "datetime", "timestamp"):
+        return True
+    try:
+        float(texts[0])
+    except ValueError:
+        date = pd.to_datetime(pd.Series([texts[0]]), format="ISO8601", errors="coerce", utc=True)
+        return bool(date.notna().all())
+    return False
+
+
+def positions(
+    clock: TimeScale, texts: Sequence[str], title: str, place: Callable[[int], str]
+) -> np.ndarray:
+    """Return the index of each row on a grid of equal time steps; gaps skip indices.
+
+    The step is the smallest distance of consecutive rows.
+
+    Raises
+    ------
+    InputError
+        When times repeat or decrease, are too far apart, or are not on one grid.
+    """
+    ticks = clock.ticks
+    if len(ticks) < 2:
+        return np.zeros(len(ticks), dtype=np.int64)
+    with np.errstate(over="ignore"):  # an overflow gives infinity, handled below
+        gaps = np.diff(ticks)
+    if (gaps <= 0.0).any():
+        row = int(np.argmax(gaps <= 0.0)) + 1
+        raise InputError(
+            f"{title}: {place(row)} has the time {quoted(texts[row])}, which does not come after "
+            f"{quoted(texts[row - 1])}; sort the rows by time, with each time once."
+        )
+    step = float(gaps.min())
+    with np.errstate(over="ignore", invalid="ignore"):
+        counts = gaps / step
+        total = counts.sum()
+    if not total <= _MOST_STEPS:  # True for NaN too
+        row = int(np.argmax(gaps)) + 1
+        raise InputError(
+            f"{title}: {place(row)} has the time {quoted(texts[row])}, too long after "
+            f"{quoted(texts[row - 1])} for the smallest time step, {_length(step, clock)}; look "
+            "for a wrong time."
+        )
+    whole = np.rint(counts)
+    off = np.abs(counts - whole) > np.maximum(_ROUNDING * whole, _ROUNDING)
+    if off.any():
+        row = int(np.argmax(off)) + 1
+        raise InputError(
+            f"{title}: the time step is not regular: {place(row)} comes "
+            f"{_length(gaps[row - 1], clock)} after {quoted(texts[row - 1])}, which is not a "
+            f"multiple of {_length(step, clock)}, the smallest step; resample the series to equal "
+            "steps."
+        )
+    return np.concatenate([[0], np.cumsum(whole.astype(np.int64))])
+
+
+def _length(gap: float, clock: TimeScale) -> str:
+    """Return the text for a time difference, such as "51 minutes"."""
+    if clock.unit != "s":
+        return f"{gap:g} {clock.unit}".strip()
+    for unit, seconds in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if gap >= seconds and gap % seconds == 0:
+            return f"{gap / seconds:g} {unit if gap > seconds else unit[:-1]}"
+    return f"{gap:g} s"
+
 
 MAX_BYTES = 500_000_000
 LONGEST_GAP = 3
@@ -484,3 +608,68 @@ def _moment(series: TimeSeries, row: int) -> str:
         return f"at {quoted(series.times[row])}"
     before = next(text for text in reversed(series.times[:row]) if text)
     return f"in the time steps after {quoted(before)}, which are absent,"
+
+
+MOST_PARENT_BYTES = 200_000_000
+
+
+def read_parents(
+    source: str | os.PathLike[str] | IO[Any], names: Sequence[str]
+) -> tuple[tuple[int, ...], ...]:
+    r"""Read the parents of the series `names`.
+
+    Two kinds of CSV files are supported: a list with one line ``source,target`` per arrow, by name
+    or by number from 0, where source drives target; and a matrix like ``matrix.csv``, with the
+    names in the first line and one row per series, whose non-zero entries are parents. Its first
+    column may be the names of the rows, in the same order.
+
+    Returns
+    -------
+    tuple of n tuples of int
+        Parents of every series, ascending.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read, unknown series, or a matrix of another shape.
+
+    Examples
+    --------
+    >>> import io
+    >>> dynamics.read_parents(io.StringIO("source,target\na,b\nb,c\n"), ["a", "b", "c"])
+    ((), (0,), (1,))
+    """
+    title, text = read_text(source, "the file of parents", MOST_PARENT_BYTES)
+    rows = [row for row in csv_rows(title, text) if row]
+    header = rows[0] if rows else []
+    parents: list[set[int]] = [set() for _ in names]
+    if header in ([*names], ["target", *names], ["", *names]):
+        _read_matrix(title, rows, parents, names)
+    else:
+        for _, u, j in named_pairs(title, text, names, "arrows"):
+            parents[j].add(u)
+    return tuple(tuple(sorted(row)) for row in parents)
+
+
+def _read_matrix(
+    title: str, rows: list[list[str]], parents: list[set[int]], names: Sequence[str]
+) -> None:
+    header, *lines = rows
+    if len(header) > len(names):  # the first column is the names of the rows
+        if [line[0] for line in lines] != list(names):
+            raise InputError(f"The rows of {title} must be named after the series, in their order.")
+        lines = [line[1:] for line in lines]
+    if len(lines) != len(names) or any(len(line) != len(names) for line in lines):
+        raise InputError(
+            f"{title} names {len(names)} series, so it needs {len(names)} rows of as many numbers."
+        )
+    for i, line in enumerate(lines):
+        for u, cell in enumerate(line):
+            try:
+                if float(cell) != 0.0:
+                    parents[i].add(u)
+            except ValueError:
+                raise InputError(
+                    f"Row {i + 1} of {title} has {cell!r} for series {names[u]!r}, which is not a "
+                    "number."
+                ) from None

@@ -10,8 +10,7 @@ from typing import Any, Literal
 from graftviz.data.sets.dataset import DataSet, positions_from_names, suggest_lam
 from graftviz.data.synthetic.gibbs import sample_gibbs
 from graftviz.data.synthetic.graphs import Graph, grid_graph, random_graph, scale_free_graph
-from graftviz.data.synthetic.noise import add_noise
-from graftviz.data.synthetic.potentials import random_model
+from graftviz.data.synthetic.potentials import add_noise, random_model
 from graftviz.utils.errors import InputError
 from graftviz.utils.options import check_options, format_value, option, option_specs, parse_options
 

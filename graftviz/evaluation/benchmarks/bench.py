@@ -13,10 +13,9 @@ from typing import Any, NamedTuple, TypeAlias
 import networkx as nx
 import numpy as np
 
-from graftviz.data.synthetic.exact import sample_exact
 from graftviz.data.synthetic.gibbs import sample_gibbs
 from graftviz.data.synthetic.graphs import scale_free_graph
-from graftviz.data.synthetic.potentials import random_model
+from graftviz.data.synthetic.potentials import random_model, sample_exact
 from graftviz.data.table import DiscreteTable
 from graftviz.inference.likelihood import nlpl
 from graftviz.learning.observer import recall_precision_f1

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from graftviz.data.synthetic.graphs import grid_graph
-from graftviz.data.synthetic.ising import ising_model
+from graftviz.data.synthetic.graphs import grid_graph, ising_model
 from graftviz.data.synthetic.potentials import random_model
 from graftviz.evaluation.benchmarks import plain
 from graftviz.evaluation.benchmarks.bench import (

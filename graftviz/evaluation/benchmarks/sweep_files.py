@@ -3,15 +3,51 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import math
+import os
+import platform
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import version
 from typing import Any
 
 from graftviz.evaluation.benchmarks.bench import LOWER_IS_BETTER, BenchRow
-from graftviz.evaluation.benchmarks.html_page import machine
-from graftviz.utils.csv_text import csv_text
-from graftviz.utils.json_values import json_text
+from graftviz.utils.files import csv_text, json_text
 from graftviz.utils.options import attributes
+from graftviz.utils.version import __version__
+
+_STYLE = """
+body { margin: 0 auto; padding: 12px clamp(8px, 2vw, 28px) 40px;
+  font: 17px/1.5 system-ui, sans-serif; color: #1d2430; background: #fff; }
+footer, .notes, .measured { color: #55606e; }
+code { overflow-wrap: anywhere; }
+"""
+
+
+def html_page(title: str, body: str, footer: str, *, width: int, style: str) -> str:
+    """Return a page with a title, a body and a footer of at most some pixels' width."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{html.escape(title)}</title>"
+        f"<style>{_STYLE}body {{ max-width: {width}px; }}{style}</style></head>"
+        f"<body>{body}<footer>{footer}</footer></body></html>\n"
+    )
+
+
+def machine(**packages: str) -> dict[str, str]:
+    """Return processor and versions, without paths or host names.
+
+    Parameters
+    ----------
+    packages : str
+        Names of installed packages by their titles.
+    """
+    facts = {"graftviz": __version__, "cores": str(os.cpu_count())}
+    facts |= {"processor": platform.machine(), "system": platform.system()}
+    facts |= {"Python": platform.python_version()}
+    return facts | {name: version(package) for name, package in packages.items()}
+
 
 _LIBRARIES = {name: name.lower() for name in ("NumPy", "numba", "pandas", "SciPy", "scikit-learn")}
 _SHARES = ("objective gap", "NLPL gap", "share of pairs")

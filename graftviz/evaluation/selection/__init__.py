@@ -1,6 +1,11 @@
 """Choice of λ, stability of edges, intervals of weights, and comparison of groups."""
 
-from graftviz.evaluation.selection.grid import with_plain_test
+from graftviz.evaluation.selection.fits import (
+    extended_bic,
+    free_weights,
+    subsample_rows,
+    with_plain_test,
+)
 from graftviz.evaluation.selection.groups import (
     GroupProgress,
     coded_alike,
@@ -8,11 +13,9 @@ from graftviz.evaluation.selection.groups import (
     compare_groups_steps,
     split_groups,
 )
-from graftviz.evaluation.selection.information import extended_bic, free_weights
 from graftviz.evaluation.selection.intervals import EdgeIntervals, FoundEdges
 from graftviz.evaluation.selection.path import LamPath, PathPoint, lam_path, lam_path_steps
 from graftviz.evaluation.selection.stability import EdgeStability, edge_stability, stability_steps
-from graftviz.evaluation.selection.subsamples import subsample_rows
 
 __all__ = [
     "EdgeIntervals",

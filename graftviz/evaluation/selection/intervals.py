@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from graftviz.evaluation.selection.subsamples import Method
+from graftviz.evaluation.selection.fits import Method
 from graftviz.model.pairwise import PairwiseModel, zero_sum
 from graftviz.utils.arrays import freeze
 from graftviz.utils.errors import InputError

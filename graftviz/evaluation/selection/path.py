@@ -15,9 +15,18 @@ import numpy as np
 
 from graftviz.data.reading.reading import Tabular
 from graftviz.data.table import DiscreteTable
-from graftviz.evaluation.selection.fits import fit_steps, stream
-from graftviz.evaluation.selection.grid import VALUES, lam_option, lam_values, with_lam
-from graftviz.evaluation.selection.information import GAMMA, check_gamma, extended_bic, free_weights
+from graftviz.evaluation.selection.fits import (
+    GAMMA,
+    VALUES,
+    check_gamma,
+    extended_bic,
+    fit_steps,
+    free_weights,
+    lam_option,
+    lam_values,
+    stream,
+    with_lam,
+)
 from graftviz.inference.likelihood import nlpl
 from graftviz.learning.base import Learner, drained
 from graftviz.learning.observer import EdgeMetrics, recall_precision_f1
@@ -51,7 +60,7 @@ class PathPoint(NamedTuple):
         Negative log pseudo-likelihood of the training rows and of the held-out rows (nats per
         row).
     ebic : float
-        See :func:`graftviz.evaluation.selection.information.extended_bic`; over 2 N it is on NLPL's
+        See :func:`graftviz.evaluation.selection.fits.extended_bic`; over 2 N it is on NLPL's
         scale.
     recall, precision, f1 : float or None
         Comparison with the true edges, if these are available.
@@ -215,7 +224,7 @@ def lam_path(
         A learner with an option ``lam``, whose value is not used. An edge budget of the learner
         applies at every λ, so it should not be set.
     lams : int or iterable of float
-        Values of λ or their number: see :func:`graftviz.evaluation.selection.grid.lam_values`.
+        Values of λ or their number: see :func:`graftviz.evaluation.selection.fits.lam_values`.
     test : DiscreteTable, optional
         Held-out rows. As they are used to choose λ, a test of the final model needs other rows.
     test_fraction : float

@@ -22,7 +22,15 @@ import numpy as np
 
 from graftviz.data.reading.reading import Tabular
 from graftviz.data.table import DiscreteTable
-from graftviz.evaluation.selection.fits import fit, fit_steps
+from graftviz.evaluation.selection.fits import (
+    Method,
+    check_subsamples,
+    fit,
+    fit_steps,
+    learner_seed,
+    subsample_rows,
+    subsample_size,
+)
 from graftviz.evaluation.selection.intervals import (
     LEVEL,
     EdgeIntervals,
@@ -31,13 +39,6 @@ from graftviz.evaluation.selection.intervals import (
     edge_intervals,
     found_edges,
     wilson_interval,
-)
-from graftviz.evaluation.selection.subsamples import (
-    Method,
-    check_subsamples,
-    learner_seed,
-    subsample_rows,
-    subsample_size,
 )
 from graftviz.learning.base import Learner
 from graftviz.learning.registry import DEFAULT, table_and_learner

@@ -16,8 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graftviz.data.synthetic.gibbs import MAX_STATES
-from graftviz.data.synthetic.hubs import stars
-from graftviz.data.synthetic.sweep import advance, conditionals_of
+from graftviz.data.synthetic.sweep import advance, conditionals_of, stars
 from graftviz.data.table import DiscreteTable
 from graftviz.inference.prediction import PairwiseMRF
 from graftviz.learning.bounded.likelihood_fit import LikelihoodFit

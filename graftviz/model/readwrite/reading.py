@@ -1,18 +1,172 @@
-"""Reader of models from UAI, GraphML, node-link JSON, and folders with one of these files."""
+"""Reader of models from UAI, GraphML, node-link JSON, and folders with one of these files.
+
+Node-link JSON of models: reader and writer, compatible with D3 and networkx.
+
+The format is the node-link data of networkx, with the records of
+:mod:`graftviz.model.readwrite.records`, from which the model can be restored. A weight of −∞ (a
+zero potential) is null.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from graftviz.model.readwrite.graphml import parse_graphml
-from graftviz.model.readwrite.node_link import parse_node_link
-from graftviz.model.readwrite.records import ModelFile
-from graftviz.model.readwrite.uai import NamesFile, parse_uai, read_names_beside
+import networkx as nx
+import numpy as np
+
+from graftviz.model.pairwise import PairwiseModel
+from graftviz.model.readwrite.graphml import attribute_text, model_graphml, parse_graphml
+from graftviz.model.readwrite.records import ModelFile, model_of_records, model_records
+from graftviz.model.readwrite.uai import (
+    NamesFile,
+    names_text,
+    parse_uai,
+    read_names_beside,
+    uai_text,
+)
 from graftviz.utils.errors import InputError
-from graftviz.utils.files import read_bytes
+from graftviz.utils.files import json_value, read_bytes
 from graftviz.utils.wording import escaped, shortened
+
+if TYPE_CHECKING:  # the process that reads models needs neither learners nor numba
+    from collections.abc import Callable, Sequence
+
+    from graftviz.model.pairwise import PairwiseModel
+
+
+def node_link_json(model: PairwiseModel, steps: Sequence[int] | None = None) -> str:
+    """Return a model as node-link JSON (ASCII only), without positions.
+
+    Parameters
+    ----------
+    model : PairwiseMRF
+    steps : sequence of int, optional
+        Step in which each edge was activated.
+    """
+    nodes, edges = model_records(model, steps)
+    # One line per node and per edge, for inspection and for line-based comparison.
+    return (
+        '{"directed": false, "multigraph": false, "graph": {},\n"nodes": [\n'
+        + ",\n".join(_line(node) for node in nodes)
+        + '\n],\n"edges": [\n'
+        + ",\n".join(_line(edge) for edge in edges)
+        + "\n]}\n"
+    )
+
+
+def parse_node_link(title: str, content: bytes) -> ModelFile:
+    """Read a model from node-link JSON in memory; the key of edges may be "links", as in D3.
+
+    Raises
+    ------
+    InputError
+        For content that is not JSON, not a graph, or inconsistent.
+    """
+    try:
+        graph = json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError):  # malformed JSON, not UTF-8, or too deeply nested
+        raise InputError(f"{title} is not valid JSON; save it again.") from None
+    nodes = graph.get("nodes") if isinstance(graph, dict) else None
+    edges = graph.get("edges", graph.get("links")) if isinstance(graph, dict) else None
+    return model_of_records(title, _records(title, nodes), _records(title, edges))
+
+
+def _records(title: str, value: Any) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise InputError(
+            f'{title} is JSON, but not a graph: it needs {{"nodes": [{{…}}], "edges": [{{…}}]}}.'
+        )
+    return value
+
+
+def _line(record: dict[str, Any]) -> str:
+    return json.dumps(json_value(record), allow_nan=False)
+
+
+def to_networkx(model: PairwiseModel) -> nx.Graph:
+    """Return the graph of a model; see :meth:`graftviz.PairwiseMRF.to_networkx`."""
+    graph = nx.Graph()
+    nodes, edges = model_records(model)
+    for node in nodes:
+        texts = {key: attribute_text(key, node[key]) for key in ("labels", "weights")}
+        graph.add_node(node["name"], states=node["states"], **texts)
+    for edge in edges:
+        first, second = (model.names[edge[end]] for end in ("source", "target"))
+        weights = attribute_text("weights", edge["weights"])
+        graph.add_edge(first, second, weight=edge["weight_norm"], weights=weights)
+    return graph
+
+
+def to_pgmpy(model: PairwiseModel) -> Any:
+    """Return a model as a network of pgmpy, with one factor for each node and edge.
+
+    Raises
+    ------
+    InputError
+        If pgmpy is not installed.
+    """
+    try:
+        models, factors = import_module("pgmpy.models"), import_module("pgmpy.factors.discrete")
+    except ImportError:
+        raise InputError("This needs pgmpy: install it with pip install 'pgmpy>=1.1'.") from None
+    network = models.DiscreteMarkovNetwork()
+    network.add_nodes_from(model.names)
+    states = dict(zip(model.names, map(list, model.labels), strict=True))
+
+    def add(variables: list[int], weights: np.ndarray) -> None:
+        names = [model.names[i] for i in variables]
+        # The largest potential is 1, so that no exponential overflows.
+        values = np.exp(weights - weights.max())
+        sizes = [int(model.cardinalities[i]) for i in variables]
+        own = {name: states[name] for name in names}
+        network.add_factors(factors.DiscreteFactor(names, sizes, values, state_names=own))
+
+    for i in range(model.n_variables):
+        add([i], model.node_weights(i))
+    for e, (i, j) in enumerate(model.edges.tolist()):
+        network.add_edge(model.names[i], model.names[j])
+        add([i, j], model.edge_weights(e))
+    return network
+
+
+class ModelFormat(NamedTuple):
+    """Format in which models are written.
+
+    Attributes
+    ----------
+    file : str
+        Name of the file.
+    title : str
+        Label in menus.
+    write : callable (model, steps) -> str or bytes
+        Return the content of the file; `steps` are those in which the edges were activated, or
+        None.
+    in_results : bool
+        Whether ``learn`` writes the file.
+    """
+
+    file: str
+    title: str
+    write: Callable[[PairwiseModel, Sequence[int] | None], str | bytes]
+    in_results: bool = False
+
+
+GRAPHML = ModelFormat("graph.graphml", "Model and graph (GraphML)", model_graphml, in_results=True)
+NODE_LINK = ModelFormat("graph.json", "Model and graph (JSON)", node_link_json)
+NAMES = ModelFormat(
+    "model.names.json",
+    "Variable names (for UAI)",
+    lambda model, _: names_text(model),
+    in_results=True,
+)
+UAI = ModelFormat("model.uai", "Model (UAI)", lambda model, _: uai_text(model), in_results=True)
+MODEL_FORMATS = (GRAPHML, NODE_LINK, NAMES, UAI)
+
 
 NAMES_SUFFIX = ".names.json"
 _UAI_BEGINNINGS = (b"MARKOV", b"BAYES")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from graftviz.utils.csv_text import csv_text
+from graftviz.utils.files import csv_text
 
 _MISSING = ""
 _TAG = re.compile(r"<[^>]*>")

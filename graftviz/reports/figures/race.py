@@ -8,9 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from graftviz.evaluation.race.column_results import ColumnResult, column_results
-from graftviz.evaluation.race.course import AXES
-from graftviz.evaluation.race.race import Race
+from graftviz.evaluation.race import AXES, ColumnResult, Race, column_results
 from graftviz.reports.figures.style import (
     BLACK,
     BLUE,
@@ -57,8 +55,8 @@ def race_figure(race: Race, title: str, axis: str = "seconds") -> go.Figure:
 
     Examples
     --------
-    >>> from graftviz.evaluation.race.course import course_of
-    >>> from graftviz.evaluation.race.race import Race
+    >>> from graftviz.evaluation.race import course_of
+    >>> from graftviz.evaluation.race import Race
     >>> runs = [gv.Run(survey, learner(max_edges=5)) for learner in (gv.ChowLiu, gv.FirstHit)]
     >>> while any([run.advance() for run in runs]):
     ...     pass

@@ -8,8 +8,7 @@ from math import log10
 import numpy as np
 import plotly.graph_objects as go
 
-from graftviz.evaluation.reservoir.run import RankedStep
-from graftviz.evaluation.reservoir.simulation import RankSimulation
+from graftviz.evaluation.reservoir import RankedStep, RankSimulation
 from graftviz.learning.grafting.reservoir import Activation
 from graftviz.learning.trace import ReservoirView
 from graftviz.reports.figures.style import (
@@ -47,7 +46,7 @@ def rank_figure(
 
     Examples
     --------
-    >>> from graftviz.evaluation.reservoir.simulation import simulated_ranks
+    >>> from graftviz.evaluation.reservoir import simulated_ranks
     >>> *_, simulation = simulated_ranks(11, largest=5, trials=20)
     >>> [line.name for line in figures.rank_figure(simulation).data]
     [None, 'range of 20 trials', 'mean', 'expected, 1/(|R|+1)', None, None]
@@ -117,7 +116,7 @@ def run_rank_figure(
 
     Examples
     --------
-    >>> from graftviz.evaluation.reservoir.run import ranked_steps
+    >>> from graftviz.evaluation.reservoir import ranked_steps
     >>> karate = gv.load_dataset("karate").table
     >>> *_, steps = ranked_steps(karate)
     >>> *_, single = ranked_steps(karate, reservoir=1)

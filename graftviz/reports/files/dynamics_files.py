@@ -13,8 +13,7 @@ from graftviz.dynamics.learning import DynamicsResult
 from graftviz.dynamics.registry import has_seeds
 from graftviz.dynamics.system import LinearSystem
 from graftviz.reports.files.result_json import peak_memory_mb
-from graftviz.utils.csv_text import csv_text
-from graftviz.utils.json_values import json_text
+from graftviz.utils.files import csv_text, json_text
 from graftviz.utils.options import attributes, option_values
 from graftviz.utils.version import __version__
 

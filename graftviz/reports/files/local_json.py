@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from graftviz.inference.local.marginal import LocalMarginal
 from graftviz.model.pairwise import PairwiseModel
-from graftviz.utils.json_values import json_text
+from graftviz.utils.files import json_text
 from graftviz.utils.options import attributes
 
 

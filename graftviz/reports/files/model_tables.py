@@ -20,7 +20,7 @@ from graftviz.inference.inspect.facts import (
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.reports.files.spreadsheet import shown_cell
 from graftviz.reports.words.inspection import most_likely_states
-from graftviz.utils.csv_text import csv_text
+from graftviz.utils.files import csv_text
 
 MODEL_EDGE_COLUMNS = ("source", "target", "weight_norm", "mutual_information")
 MARGINAL_COLUMNS = ("variable", "state", "probability")

@@ -11,7 +11,7 @@ from graftviz.evaluation.selection.path import LamPath
 from graftviz.evaluation.selection.stability import EdgeStability
 from graftviz.learning.trace import Certificate
 from graftviz.reports.words.not_found import AbsentPair
-from graftviz.utils.json_values import json_text
+from graftviz.utils.files import json_text
 from graftviz.utils.options import attributes, option_values
 from graftviz.utils.version import __version__
 

@@ -17,8 +17,7 @@ from graftviz.evaluation.selection.stability import EdgeStability
 from graftviz.inference.prediction import PairwiseMRF, Predictor
 from graftviz.learning.run import LearningRun
 from graftviz.model.pairwise import HasModel, model_of
-from graftviz.model.readwrite.formats import MODEL_FORMATS
-from graftviz.model.readwrite.reading import read_model_file
+from graftviz.model.readwrite.reading import MODEL_FORMATS, read_model_file
 from graftviz.model.readwrite.uai import write_uai
 from graftviz.reports.files.replay import replay_page
 from graftviz.reports.files.result_json import result_json

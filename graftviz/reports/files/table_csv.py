@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from graftviz.data.table import DiscreteTable
-from graftviz.utils.csv_text import csv_text
+from graftviz.utils.files import csv_text
 
 _SPECIAL = frozenset(',"\r\n')
 _DIGITS = 18  # every whole number of so many digits fits in 64 bits

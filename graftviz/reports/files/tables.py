@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graftviz.model.readwrite.formats import ModelFormat
+from graftviz.model.readwrite.reading import ModelFormat
 from graftviz.reports.files.spreadsheet import shown_cell
-from graftviz.utils.csv_text import csv_text
+from graftviz.utils.files import csv_text
 
 if TYPE_CHECKING:  # the process that reads models needs neither learners nor numba
-    from graftviz.evaluation.race.race import Race
-    from graftviz.evaluation.reservoir.run import RankedStep
+    from graftviz.evaluation.race import Race
+    from graftviz.evaluation.reservoir import RankedStep
     from graftviz.evaluation.selection.intervals import EdgeIntervals
     from graftviz.evaluation.selection.path import LamPath
     from graftviz.evaluation.selection.stability import EdgeStability

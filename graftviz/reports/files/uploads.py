@@ -19,9 +19,14 @@ from typing import IO
 import numpy as np
 
 from graftviz.model.pairwise import PairwiseModel
-from graftviz.model.readwrite.formats import GRAPHML
 from graftviz.model.readwrite.graphml import parse_graphml
-from graftviz.model.readwrite.reading import NAMES_SUFFIX, choose_model, parse_model, title_of
+from graftviz.model.readwrite.reading import (
+    GRAPHML,
+    NAMES_SUFFIX,
+    choose_model,
+    parse_model,
+    title_of,
+)
 from graftviz.model.readwrite.records import ModelFile
 from graftviz.model.readwrite.uai import NamesFile
 from graftviz.utils.errors import InputError

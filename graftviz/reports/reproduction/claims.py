@@ -11,7 +11,7 @@ import numpy as np
 
 from graftviz.reports.reproduction.rows import Row, Table
 from graftviz.reports.reproduction.statistics import NotMeasured, trend
-from graftviz.utils.json_values import json_value
+from graftviz.utils.files import json_value
 from graftviz.utils.wording import enough_digits
 
 Held = Literal["partly"] | bool | None

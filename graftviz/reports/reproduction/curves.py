@@ -35,7 +35,7 @@ from graftviz.reports.reproduction.figures import (
 from graftviz.reports.reproduction.rows import Row, Table, Values
 from graftviz.reports.reproduction.statistics import NotMeasured, rank_correlation
 from graftviz.reports.words.remarks import remark_words
-from graftviz.utils.json_values import json_value
+from graftviz.utils.files import json_value
 from graftviz.utils.options import attributes, option_values
 
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)

@@ -25,8 +25,7 @@ from graftviz.reports.reproduction.data import GENERATED, Data
 from graftviz.reports.reproduction.rows import Row, Table
 from graftviz.reports.reproduction.statistics import NotMeasured
 from graftviz.utils.errors import InputError
-from graftviz.utils.files import write_whole
-from graftviz.utils.json_values import json_value
+from graftviz.utils.files import json_value, write_whole
 from graftviz.utils.version import __version__
 
 REHEARSAL, SMALL, PAPER = "rehearsal", "small", "paper"

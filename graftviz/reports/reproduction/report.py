@@ -9,12 +9,11 @@ from datetime import UTC, datetime
 
 import plotly.graph_objects as go
 
-from graftviz.evaluation.benchmarks.html_page import html_page, machine
+from graftviz.evaluation.benchmarks.sweep_files import html_page, machine
 from graftviz.reports.reproduction.claims import Claim, Held, Verdict
 from graftviz.reports.reproduction.experiment import Reproduction
 from graftviz.reports.reproduction.rows import Row
-from graftviz.utils.csv_text import csv_text
-from graftviz.utils.json_values import json_text
+from graftviz.utils.files import csv_text, json_text
 from graftviz.utils.options import attributes
 
 # Sign, name of the style, and words of each verdict; signs and words carry it, colour is redundant.

@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from graftviz.reports.reproduction.figure_lines import SpreadLine, SpreadPanel, lines_figure
 from graftviz.reports.reproduction.figures import Look
 from graftviz.reports.reproduction.statistics import NotMeasured, mean, power
-from graftviz.utils.json_values import json_value
+from graftviz.utils.files import json_value
 
 Row = dict[str, Any]
 

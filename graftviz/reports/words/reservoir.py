@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graftviz.evaluation.reservoir.run import RankedStep
-from graftviz.evaluation.reservoir.simulation import RankSimulation
+from graftviz.evaluation.reservoir import RankedStep, RankSimulation
 from graftviz.learning.grafting.reservoir import Activation
 from graftviz.reports.words.phrases import plural
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import plotly.graph_objects as go
 
-from graftviz.data.synthetic.ising import ising_grid
+from graftviz.data.synthetic.graphs import ising_grid
 from graftviz.inference.local.expansion import Bound, Growth
 from graftviz.inference.local.influence import dobrushin_coefficient
 from graftviz.inference.local.local_model import region_marginal

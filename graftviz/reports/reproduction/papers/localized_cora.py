@@ -9,7 +9,7 @@ from typing import Any, Literal
 import networkx as nx
 import numpy as np
 
-from graftviz.data.synthetic.ising import ising_model
+from graftviz.data.synthetic.graphs import ising_model
 from graftviz.inference.local.local_model import region_marginal
 from graftviz.inference.local.marginal import grow_region
 from graftviz.inference.methods import infer

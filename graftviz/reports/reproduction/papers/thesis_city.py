@@ -23,7 +23,7 @@ from graftviz.reports.reproduction.papers.thesis_dynamics import DENSE, INDUCING
 from graftviz.reports.reproduction.rows import LineFigure, Row, Table, Values
 from graftviz.reports.reproduction.statistics import NotMeasured, mean
 from graftviz.utils.errors import InputError
-from graftviz.utils.json_values import json_value
+from graftviz.utils.files import json_value
 
 SOURCE = "series"
 WEEK = 168

@@ -17,7 +17,7 @@ from graftviz.reports.reproduction.experiment import Experiment, MeasuringTask, 
 from graftviz.reports.reproduction.figures import Look, scale_look
 from graftviz.reports.reproduction.rows import LineFigure, Row, Table, Values
 from graftviz.reports.reproduction.statistics import power
-from graftviz.utils.json_values import json_value
+from graftviz.utils.files import json_value
 from graftviz.utils.options import option_values
 
 THESIS = Paper("thesis", "Thesis, chapter 2")

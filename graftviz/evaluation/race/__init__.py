@@ -1,1 +1,0 @@
-"""Comparison of several runs on the same data at equal cost."""

@@ -1,1 +1,0 @@
-"""Rank of the best edge of a reservoir among all pairs: simulated, and in a run."""
