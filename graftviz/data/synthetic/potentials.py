@@ -60,7 +60,7 @@ def random_model(
         Standard deviations, not negative.
     seed : int
     names, labels : optional
-        As in :class:`~graftviz.model.pairwise.PairwiseMRF`.
+        As in :class:`~graftviz.inference.prediction.PairwiseMRF`.
 
     Raises
     ------
