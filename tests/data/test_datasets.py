@@ -82,8 +82,8 @@ def test_suggested_threshold_passes_a_sensible_number_of_pairs(key: str) -> None
 
 def test_titles_and_keys_load_no_table() -> None:
     program = (
-        "import graftviz.data.sets as d, graftviz.data.sets.registry as r\n"
-        "titles = [d.dataset_title(key) for key in d.dataset_keys()]\n"
+        "import graftviz.data.sets.registry as r\n"
+        "titles = [r.dataset_title(key) for key in r.dataset_keys()]\n"
         "import sys; print(r.load_dataset.cache_info().currsize, 'sklearn' in sys.modules)"
     )
     run = subprocess.run(
