@@ -21,11 +21,14 @@ from graftviz.data.sets.registry import load_dataset
 from graftviz.data.synthetic.graphs import grid_graph
 from graftviz.data.synthetic.ising import ising_grid
 from graftviz.data.synthetic.potentials import random_model
-from graftviz.dynamics.all_regressions import regress_all
-from graftviz.dynamics.measuring import Counts, DynamicsPlan, measuring_curves
-from graftviz.dynamics.prepared import generated_series
-from graftviz.dynamics.registry import LEARNERS, dynamics_learner, has_seeds
-from graftviz.dynamics.solving import SolverOptions
+from graftviz.dynamics.learners import LEARNERS, SolverOptions, dynamics_learner, has_seeds
+from graftviz.dynamics.measuring import (
+    Counts,
+    DynamicsPlan,
+    generated_series,
+    measuring_curves,
+    regress_all,
+)
 from graftviz.evaluation.race.warm_up import rehearse, small_data
 from graftviz.evaluation.reservoir.run import ranked_steps
 from graftviz.evaluation.reservoir.simulation import simulated_ranks
