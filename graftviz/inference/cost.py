@@ -23,10 +23,13 @@ import numpy as np
 
 from graftviz.inference.beliefs import Beliefs
 from graftviz.inference.evidence import conditioned
-from graftviz.inference.exact.elimination import neighbour_lists
-from graftviz.inference.exact.junction_tree import JunctionTree
-from graftviz.inference.exact.plan import EliminationPlan, plan_elimination, refuse_if_too_large
-from graftviz.inference.exact.repeated import RepeatedTree
+from graftviz.inference.exact.junction_tree import JunctionTree, RepeatedTree
+from graftviz.inference.exact.ordering import neighbour_lists
+from graftviz.inference.exact.structure import (
+    EliminationPlan,
+    plan_elimination,
+    refuse_if_too_large,
+)
 from graftviz.inference.methods import METHODS, Method, check_method
 from graftviz.inference.queries import PASSES, Query, answered, component_numbers
 from graftviz.inference.settings import InferenceSettings

@@ -21,7 +21,7 @@ from graftviz.data.synthetic.gibbs import LARGEST_SAMPLE, sample_gibbs
 from graftviz.data.table import DiscreteTable
 from graftviz.inference.evidence import Evidence, checked_evidence, conditioned
 from graftviz.inference.exact.junction_tree import JunctionTree
-from graftviz.inference.exact.plan import plan_elimination, too_expensive
+from graftviz.inference.exact.structure import plan_elimination, too_expensive
 from graftviz.inference.hidden import HiddenModel
 from graftviz.inference.likelihood import nlpl
 from graftviz.inference.most_probable import most_probable

@@ -16,8 +16,8 @@ from scipy.sparse.csgraph import connected_components
 
 from graftviz.inference.beliefs import Beliefs
 from graftviz.inference.evidence import conditioned
-from graftviz.inference.exact.elimination import eliminated
 from graftviz.inference.exact.junction_tree import JunctionTree
+from graftviz.inference.exact.ordering import eliminated
 from graftviz.inference.methods import METHODS, Method
 from graftviz.inference.settings import InferenceSettings
 from graftviz.model.pairwise import PairwiseModel

@@ -310,7 +310,7 @@ def test_model_of_probability_zero_is_reported(state: InspectState) -> None:
 def test_wide_model_is_answered_by_belief_propagation_with_a_note(
     state: InspectState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graftviz.inference.exact.plan.MOST_ENTRIES", 10)
+    monkeypatch.setattr("graftviz.inference.exact.structure.MOST_ENTRIES", 10)
     bring(state, pair_model(0.3, n=8))
     assert state.answer(SOON)
     assert state.before.beliefs.method == "bp"

@@ -13,7 +13,7 @@ from claim_rows import LEVELS, accuracies, labels, noise, region_fields, regions
 from graftviz import dynamics
 from graftviz.dynamics.learners import Dense, SparsityInducing
 from graftviz.evaluation.benchmarks.bench import Size
-from graftviz.inference.exact.plan import plan_elimination
+from graftviz.inference.exact.structure import plan_elimination
 from graftviz.inference.likelihood import nll, nlpl
 from graftviz.inference.methods import infer
 from graftviz.learning.counts.pair_counts import PairCounts

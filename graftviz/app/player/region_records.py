@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graftviz.inference.exact.plan import plan_elimination
+from graftviz.inference.exact.structure import plan_elimination
 from graftviz.inference.local.cuts import Cut
 from graftviz.inference.local.expansion import Bound, Expansion, Growth, RegionStep
 from graftviz.inference.local.global_bounds import minimal_radius

@@ -12,7 +12,7 @@ import numpy as np
 from graftviz.inference.beliefs import Beliefs
 from graftviz.inference.evidence import conditioned
 from graftviz.inference.exact.junction_tree import JunctionTree
-from graftviz.inference.exact.plan import MOST_ENTRIES, plan_elimination, too_expensive
+from graftviz.inference.exact.structure import MOST_ENTRIES, plan_elimination, too_expensive
 from graftviz.inference.methods import Method, infer
 from graftviz.inference.queries import Query, answered, query_operations
 from graftviz.model.pairwise import PairwiseModel

@@ -23,8 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graftviz.inference.exact.elimination import eliminated
-from graftviz.inference.exact.ordering import Elimination
+from graftviz.inference.exact.ordering import Elimination, eliminated
 from graftviz.inference.reweighted.appearance import edge_appearance
 from graftviz.learning.bounded.clique_tables import (
     COMPLETE,
