@@ -34,9 +34,9 @@ from graftviz.evaluation.reservoir.run import ranked_steps
 from graftviz.evaluation.reservoir.simulation import simulated_ranks
 from graftviz.evaluation.tradeoff import BOUNDS, measuring_path
 from graftviz.inference.inspect.answers import METHODS, answer_steps
-from graftviz.inference.local.cuts import CUTS
-from graftviz.inference.local.marginal import local_marginal
-from graftviz.inference.local.overview import influence_of, promising_query
+from graftviz.inference.local.influence import influence_of
+from graftviz.inference.local.local_model import CUTS
+from graftviz.inference.local.marginal import local_marginal, promising_query
 from graftviz.learning.base import Learner
 from graftviz.learning.bounded.bounded_inference import BoundedInference, Complexity
 from graftviz.learning.grafting.best_choice import BestChoice

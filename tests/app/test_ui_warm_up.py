@@ -39,7 +39,7 @@ from graftviz.data.synthetic.potentials import random_model
 from graftviz.evaluation.reservoir.run import ranked_steps
 from graftviz.evaluation.reservoir.simulation import RankSimulation, simulated_ranks
 from graftviz.inference.inspect.answers import METHODS, answer_steps
-from graftviz.inference.local.overview import coefficient_map
+from graftviz.inference.local.influence import coefficient_map
 from graftviz.learning.base import Learner
 from graftviz.learning.registry import learner_class, learner_names
 from graftviz.utils.options import option_specs
