@@ -18,7 +18,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from graftviz.inference.bethe.consistency import is_possible
 from graftviz.inference.evidence import Evidence, checked_evidence, conditioned
 from graftviz.inference.exact.junction_tree import JunctionTree
 from graftviz.inference.local.bounds import (
@@ -36,6 +35,7 @@ from graftviz.inference.local.bounds import (
 from graftviz.inference.local.local_model import Cut, fields_of, region_model
 from graftviz.inference.local.star import ENUMERATION_LIMIT, flat_model, members, neighbours_of
 from graftviz.inference.methods import infer
+from graftviz.inference.support import is_possible
 from graftviz.model.pairwise import HasModel, PairwiseModel, model_of, zero_sum
 from graftviz.utils.arrays import freeze
 from graftviz.utils.errors import InputError
