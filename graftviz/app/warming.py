@@ -33,10 +33,10 @@ from graftviz.evaluation.race.warm_up import rehearse, small_data
 from graftviz.evaluation.reservoir.run import ranked_steps
 from graftviz.evaluation.reservoir.simulation import simulated_ranks
 from graftviz.evaluation.tradeoff import BOUNDS, measuring_path
-from graftviz.inference.inspect.answers import METHODS, answer_steps
 from graftviz.inference.local.influence import influence_of
 from graftviz.inference.local.local_model import CUTS
 from graftviz.inference.local.marginal import local_marginal, promising_query
+from graftviz.inference.queries import CHOICES, answer_steps
 from graftviz.learning.base import Learner
 from graftviz.learning.bounded.bounded_inference import BoundedInference, Complexity
 from graftviz.learning.grafting.best_choice import BestChoice
@@ -180,7 +180,7 @@ def warm_inspection() -> None:
         tables = {(0, 1): table, (1, 2): table.T, (2, 3): table, (0, 3): table}
         nodes = [np.zeros(states) for states in (2, 3, 2, 3)]
         models.append(PairwiseModel.from_tables(nodes, tables))
-    for method, model, evidence in product(METHODS, models, ({}, {0: 1})):
+    for method, model, evidence in product(CHOICES, models, ({}, {0: 1})):
         deque(answer_steps(model, evidence, method), maxlen=0)
     for evidence, model in product(({1: 1}, {}), models):
         local_marginal(model, 0, evidence=evidence)
