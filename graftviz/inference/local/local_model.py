@@ -52,12 +52,6 @@ class Fields(NamedTuple):
     marginals: np.ndarray
 
 
-def check_cut(cut: str) -> None:
-    """Raise an InputError for an unknown cut."""
-    if cut not in CUTS:
-        raise InputError(f"A cut is one of {', '.join(CUTS)}, not {cut!r}.")
-
-
 def fields_of(flat: FlatModel, nodes: np.ndarray, rim: np.ndarray, cut: Cut) -> Fields:
     """Return the fields of the local model of a region.
 
@@ -203,7 +197,8 @@ def region_model(
     InputError
         For a variable that is not in the model or is repeated, and for an unknown cut.
     """
-    check_cut(cut)
+    if cut not in CUTS:
+        raise InputError(f"A cut is one of {', '.join(CUTS)}, not {cut!r}.")
     indices = [model.index_of(int(i)) for i in nodes]
     if len(set(indices)) != len(indices) or not indices:
         raise InputError("A region needs at least one variable, and none twice.")
