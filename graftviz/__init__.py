@@ -39,13 +39,13 @@ _NAMES = {
         "nll",
         "nlpl",
     ),
-    "graftviz.inference.local.expansion": ("RegionStep",),
     "graftviz.inference.local.influence": (
         "dobrushin_coefficient",
         "influence_matrix",
     ),
     "graftviz.inference.local.marginal": (
         "LocalMarginal",
+        "RegionStep",
         "grow_region",
         "local_marginal",
     ),

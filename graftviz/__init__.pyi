@@ -13,13 +13,13 @@ from graftviz.evaluation.tuning import Tuning as Tuning, tuning_grid as tuning_g
 from graftviz.inference.beliefs import Beliefs as Beliefs
 from graftviz.inference.cost import inference_cost as inference_cost
 from graftviz.inference.likelihood import ncmll as ncmll, nll as nll, nlpl as nlpl
-from graftviz.inference.local.expansion import RegionStep as RegionStep
 from graftviz.inference.local.influence import (
     dobrushin_coefficient as dobrushin_coefficient,
     influence_matrix as influence_matrix,
 )
 from graftviz.inference.local.marginal import (
     LocalMarginal as LocalMarginal,
+    RegionStep as RegionStep,
     grow_region as grow_region,
     local_marginal as local_marginal,
 )

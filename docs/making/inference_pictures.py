@@ -8,8 +8,8 @@ import graftviz as gv
 from docs.making.drawing import BLUE, GREEN, GREY, INK, ORANGE, PALE, RED, Axes, Box, Drawing
 from docs.making.shapes import EdgeStyle, draw_graph
 from graftviz.data.synthetic.graphs import grid_graph, ising_grid, ising_model
-from graftviz.inference.exact.elimination import eliminated
-from graftviz.inference.exact.plan import plan_elimination
+from graftviz.inference.exact.ordering import eliminated
+from graftviz.inference.exact.structure import plan_elimination
 from graftviz.inference.methods import Method
 from graftviz.model.pairwise import PairwiseModel
 

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from graftviz.cli import infer as infer_command, local as local_command
-from graftviz.dynamics.registry import dynamics_learner
+from graftviz.dynamics.learners import dynamics_learner
 from graftviz.inference.local.marginal import local_marginal
 from graftviz.inference.methods import infer
 from graftviz.learning.registry import learner_class

@@ -16,7 +16,7 @@ import numpy as np
 from graftviz.data.series.series import TimeSeries
 from graftviz.data.sets.dataset import DataSet, suggest_lam
 from graftviz.data.table import DiscreteTable
-from graftviz.dynamics.prepared import PreparedSeries, prepare_series
+from graftviz.dynamics.measuring import PreparedSeries, prepare_series
 from graftviz.learning.base import Learner
 from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.learning.trees.chow_liu import ChowLiu

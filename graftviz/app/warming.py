@@ -19,18 +19,21 @@ from graftviz.app.player.region_records import RegionQuery, Rule, answering, gro
 from graftviz.data.sets.registry import dense_network, load_dataset
 from graftviz.data.synthetic.graphs import grid_graph, ising_grid
 from graftviz.data.synthetic.potentials import random_model
-from graftviz.dynamics.all_regressions import regress_all
-from graftviz.dynamics.measuring import Counts, DynamicsPlan, measuring_curves
-from graftviz.dynamics.prepared import generated_series
-from graftviz.dynamics.registry import LEARNERS, dynamics_learner, has_seeds
-from graftviz.dynamics.solving import SolverOptions
+from graftviz.dynamics.learners import LEARNERS, SolverOptions, dynamics_learner, has_seeds
+from graftviz.dynamics.measuring import (
+    Counts,
+    DynamicsPlan,
+    generated_series,
+    measuring_curves,
+    regress_all,
+)
 from graftviz.evaluation.race import rehearse, small_data
 from graftviz.evaluation.reservoir import ranked_steps, simulated_ranks
 from graftviz.evaluation.tradeoff import BOUNDS, measuring_path
-from graftviz.inference.inspect.answers import METHODS, answer_steps
-from graftviz.inference.local.cuts import CUTS
-from graftviz.inference.local.marginal import local_marginal
-from graftviz.inference.local.overview import influence_of, promising_query
+from graftviz.inference.local.influence import influence_of
+from graftviz.inference.local.local_model import CUTS
+from graftviz.inference.local.marginal import local_marginal, promising_query
+from graftviz.inference.queries import CHOICES, answer_steps
 from graftviz.learning.base import Learner
 from graftviz.learning.bounded.bounded_inference import BoundedInference, Complexity
 from graftviz.learning.grafting.best_choice import BestChoice
@@ -174,7 +177,7 @@ def warm_inspection() -> None:
         tables = {(0, 1): table, (1, 2): table.T, (2, 3): table, (0, 3): table}
         nodes = [np.zeros(states) for states in (2, 3, 2, 3)]
         models.append(PairwiseModel.from_tables(nodes, tables))
-    for method, model, evidence in product(METHODS, models, ({}, {0: 1})):
+    for method, model, evidence in product(CHOICES, models, ({}, {0: 1})):
         deque(answer_steps(model, evidence, method), maxlen=0)
     for evidence, model in product(({1: 1}, {}), models):
         local_marginal(model, 0, evidence=evidence)

@@ -22,7 +22,7 @@ from graftviz.cli.arguments import (
 )
 from graftviz.cli.progress import progress
 from graftviz.data.series.reading import SeriesOptions
-from graftviz.dynamics.solving import SolverOptions
+from graftviz.dynamics.learners import SolverOptions
 from graftviz.reports.files.dynamics_files import dynamics_json, matrix_csv
 from graftviz.reports.words.phrases import plural
 from graftviz.utils.errors import InputError

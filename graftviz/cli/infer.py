@@ -24,7 +24,7 @@ from graftviz.cli.progress import progress
 from graftviz.inference.beliefs import Beliefs
 from graftviz.inference.evidence import checked_evidence
 from graftviz.inference.exact.junction_tree import JunctionTree
-from graftviz.inference.exact.plan import EliminationPlan
+from graftviz.inference.exact.structure import EliminationPlan
 from graftviz.inference.methods import METHODS, infer
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.model.readwrite.uai import mar_text, pr_text, read_evidence

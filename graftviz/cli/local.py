@@ -12,8 +12,7 @@ from graftviz.cli.arguments import (
     path,
     read_model_argument,
 )
-from graftviz.inference.local.expansion import ExpansionOptions
-from graftviz.inference.local.marginal import local_marginal
+from graftviz.inference.local.marginal import ExpansionOptions, local_marginal
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.model.readwrite.uai import read_evidence
 from graftviz.reports.files.local_json import local_json

@@ -11,25 +11,37 @@ True
 from graftviz.data.series.reading import read_parents, read_series
 from graftviz.data.series.series import TimeSeries, Transitions
 from graftviz.dynamics.base import DynamicsLearner, DynamicsOutcome, NodeStep, Work
-from graftviz.dynamics.baselines import Baseline, baseline, season
-from graftviz.dynamics.dense import Dense
-from graftviz.dynamics.enforcing import SparsityEnforcing
-from graftviz.dynamics.forecast import predict, residual_deviation
-from graftviz.dynamics.grid_city import simulate_city
-from graftviz.dynamics.inducing import SparsityInducing
+from graftviz.dynamics.learners import (
+    LEARNERS,
+    Dense,
+    ScalableStructure,
+    SparsityEnforcing,
+    SparsityInducing,
+    dynamics_learner,
+    has_seeds,
+    takes_parents,
+)
 from graftviz.dynamics.learning import DynamicsResult, learn
-from graftviz.dynamics.metrics import (
+from graftviz.dynamics.simulation import (
+    random_system,
+    simulate,
+    simulate_city,
+    simulate_transitions,
+)
+from graftviz.dynamics.system import (
+    Baseline,
+    LinearSystem,
+    baseline,
+    coefficient_deviations,
     coefficient_error,
+    predict,
     prediction_deviation,
     prediction_error,
+    residual_deviation,
+    season,
     structure_precision,
     structure_recall,
 )
-from graftviz.dynamics.registry import LEARNERS, dynamics_learner, has_seeds, takes_parents
-from graftviz.dynamics.scalable import ScalableStructure
-from graftviz.dynamics.simulation import random_system, simulate, simulate_transitions
-from graftviz.dynamics.standard_errors import coefficient_deviations
-from graftviz.dynamics.system import LinearSystem
 
 __all__ = [
     "LEARNERS",

@@ -1,22 +1,32 @@
-"""Base class of learners of linear dynamical systems, and the steps and outcome they produce."""
+"""The contract of learners of linear dynamical systems, and what they share.
+
+A learner yields a step for every row of A and returns an outcome. Every row is a least squares fit
+on the parents of a series, whose multiplications are counted.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from graftviz.data.series.series import TimeSeries, Transitions
-from graftviz.dynamics.system import LinearSystem
+from graftviz.data.series.series import StandardisedData, TimeSeries, Transitions
+from graftviz.dynamics.system import LinearSystem, system_of_rows
+from graftviz.utils.arrays import freeze, read_only
 from graftviz.utils.errors import InputError
 from graftviz.utils.options import CodeLine, normalise_options, option
+from graftviz.utils.parallel import lazy_map
 
 # Measured on one core of about 2.5 GHz, precise enough to distinguish seconds from minutes.
 SECONDS_OF_STEP = 60e-6
 SECONDS_OF_PRODUCT = 0.15e-9  # of a product of two series at a row
+# Ratio of the diagonal of the Cholesky factor below which singular values are used instead: with
+# one step of refinement, seminormal equations are accurate as long as cond(X)² is below 1/ε.
+_LEAST_PIVOT = 1e-6
 
 
 class Work(NamedTuple):
@@ -28,8 +38,7 @@ class Work(NamedTuple):
         Search for parents: one multiplication per coefficient updated at each row, the scores of
         candidates, and the products of grafted parents.
     coefficients : int
-        Least squares on the parents, with the residuals: see
-        :class:`~graftviz.dynamics.products.Products`.
+        Least squares on the parents, with the residuals.
 
     Examples
     --------
@@ -233,4 +242,144 @@ def check_enough(data: TimeSeries | Transitions, parents: int, *, steps: int = 1
         raise InputError(
             f"{parents} {word} per series need at least {least} {what} of training data, but there "
             f"are {found}; use more data or fewer parents."
+        )
+
+
+class Products:
+    """Counter of multiplications, which computes the products itself.
+
+    Attributes
+    ----------
+    count : int
+        Multiplications up to now. Those inside a decomposition of an m × n matrix, which a library
+        makes, are counted as m n min(m, n), without the constant of its algorithm.
+
+    Examples
+    --------
+    >>> times = Products()
+    >>> times(np.ones((2, 3)), np.ones(3)).shape, times.count
+    ((2,), 6)
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Return ``left @ right``."""
+        self.count += left.size * right.size // left.shape[-1] if left.size else 0
+        product: np.ndarray = left @ right
+        return product
+
+    def decomposed(self, matrix: np.ndarray) -> None:
+        """Count a decomposition of `matrix` by a library."""
+        self.count += matrix.size * min(matrix.shape)
+
+
+def strongest(sizes: np.ndarray, k: int) -> np.ndarray:
+    """Return the indices of the k largest positive entries, ascending; ties to the lower index."""
+    order = np.argsort(-sizes, kind="stable")[:k]
+    return np.sort(order[sizes[order] > 0.0])
+
+
+def fit_row(data: StandardisedData, node: int, parents: np.ndarray) -> Row:
+    """Return the row of least squares on `parents` (thesis, algorithm 2).
+
+    The method is Cholesky factorisation of the moments of the parents with one step of refinement.
+    For nearly dependent parents, singular values give the solution of smallest norm.
+    """
+    target = data.targets[node]
+    inputs = data.columns[parents]
+    times = Products()
+    units = data.scale[node] / data.scale[parents]
+    try:
+        factor = cho_factor(times(inputs, inputs.T), lower=True, check_finite=False)
+        pivots = np.diagonal(factor[0])
+        if len(parents) and pivots.min() < _LEAST_PIVOT * pivots.max():
+            raise LinAlgError
+        weights = cho_solve(factor, times(inputs, target), check_finite=False)
+        gap = target - times(weights, inputs)
+        weights += cho_solve(factor, times(inputs, gap), check_finite=False)
+        coefficients = weights * units
+    except LinAlgError:
+        # In the units of the series, on which the solution of smallest norm depends.
+        own = inputs.T * data.scale[parents]
+        times.decomposed(own)
+        coefficients = np.linalg.lstsq(own, target * data.scale[node], rcond=None)[0]
+    gap = target - times(coefficients / units, inputs)
+    residual = float(np.sqrt(np.mean(gap**2)) * data.scale[node])
+    return Row(node, parents, coefficients, residual, work=Work(0, times.count))
+
+
+def fit_rows(
+    data: StandardisedData, tasks: Sequence[tuple[int, np.ndarray]], jobs: int | None
+) -> Iterator[Row]:
+    """Return the row of least squares for each (node, parents), in order."""
+    return lazy_map(_fit_task, tasks, shared=data, jobs=jobs)
+
+
+def _fit_task(data: StandardisedData, task: tuple[int, np.ndarray]) -> Row:
+    return fit_row(data, *task)
+
+
+def system_of_steps(names: tuple[str, ...], steps: Sequence[NodeStep]) -> LinearSystem:
+    """Return the system with the rows of `steps`; other rows are zero."""
+    n = len(names)
+    parents = [np.zeros(0, dtype=np.int64) for _ in names]
+    coefficients, intercept = [np.zeros(0) for _ in names], np.zeros(n)
+    for step in steps:
+        parents[step.node], coefficients[step.node] = step.parents, step.coefficients
+        intercept[step.node] = step.intercept
+    return system_of_rows(names, parents, coefficients, intercept)
+
+
+class StepRecorder:
+    """Recorder of learned rows, which returns a step for each and finally the outcome."""
+
+    def __init__(self, data: StandardisedData) -> None:
+        self._data = data
+        self._steps: list[NodeStep] = []
+        self._work = NO_WORK
+        self._unsettled = 0
+
+    def step(self, row: Row, kind: str, lines: tuple[str, ...]) -> NodeStep:
+        """Record a row and return its step."""
+        self.spend(row.work)
+        self._unsettled += not row.converged
+        shift = self._data.shift
+        freeze(row.parents, row.coefficients)
+        facts = {**vars(row), "work": self._work}
+        intercept = float(shift[row.node] - row.coefficients @ shift[row.parents])
+        index = len(self._steps)
+        step = NodeStep(**facts, index=index, kind=kind, intercept=intercept, lines=lines)
+        self._steps.append(step)
+        return step
+
+    def spend(self, work: Work) -> None:
+        """Add work that does not belong to a single row."""
+        self._work = Work(
+            self._work.structure + work.structure, self._work.coefficients + work.coefficients
+        )
+
+    def outcome(
+        self, *, seeds: Sequence[int] = (), uncovered: Sequence[int] = (), notes: Sequence[str] = ()
+    ) -> DynamicsOutcome:
+        """Return the outcome after all rows."""
+        sentences, n = list(notes), len(self._data.names)
+        barren = sum(len(step.parents) == 0 for step in self._steps)
+        if barren:
+            sentences.append(
+                f"{barren} of {n} series have no parents: they are always zero, no coefficient "
+                "outweighed λ, or no parents were specified; predictions for them are constant."
+            )
+        if self._unsettled:
+            sentences.append(
+                f"{self._unsettled} of {n} regressions reached the maximum number of passes before "
+                "their tolerance; their parents may be less reliable."
+            )
+        return DynamicsOutcome(
+            system_of_steps(self._data.names, self._steps),
+            read_only(np.array(sorted(seeds), dtype=np.int64)),
+            read_only(np.array(sorted(uncovered), dtype=np.int64)),
+            self._work,
+            tuple(sentences),
         )

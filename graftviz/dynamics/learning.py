@@ -14,11 +14,10 @@ from graftviz.dynamics.base import (
     DynamicsOutcome,
     NodeStep,
     Work,
+    system_of_steps,
     transition_count,
 )
-from graftviz.dynamics.metrics import prediction_error
-from graftviz.dynamics.rows import system_of_steps
-from graftviz.dynamics.system import LinearSystem
+from graftviz.dynamics.system import LinearSystem, prediction_error
 from graftviz.utils.arrays import read_only
 from graftviz.utils.errors import InputError
 from graftviz.utils.wording import quoted

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from graftviz.data.table import DiscreteTable
 from graftviz.inference.cost import exact_operations, inference_cost
 from graftviz.inference.exact.junction_tree import JunctionTree
-from graftviz.inference.exact.plan import plan_elimination
+from graftviz.inference.exact.structure import plan_elimination
 from graftviz.inference.likelihood import ncmll, nll, nlpl
 from graftviz.inference.methods import Method, infer
 from graftviz.learning.nodewise.nodewise_l1 import NodewiseL1

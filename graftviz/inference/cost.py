@@ -23,10 +23,13 @@ import numpy as np
 
 from graftviz.inference.beliefs import Beliefs
 from graftviz.inference.evidence import conditioned
-from graftviz.inference.exact.elimination import neighbour_lists
-from graftviz.inference.exact.junction_tree import JunctionTree
-from graftviz.inference.exact.plan import EliminationPlan, plan_elimination, refuse_if_too_large
-from graftviz.inference.exact.repeated import RepeatedTree
+from graftviz.inference.exact.junction_tree import JunctionTree, RepeatedTree
+from graftviz.inference.exact.ordering import neighbour_lists
+from graftviz.inference.exact.structure import (
+    EliminationPlan,
+    plan_elimination,
+    refuse_if_too_large,
+)
 from graftviz.inference.methods import METHODS, Method, check_method
 from graftviz.inference.queries import PASSES, Query, answered, component_numbers
 from graftviz.inference.settings import InferenceSettings
@@ -192,22 +195,9 @@ def _count(
 
 
 def exact_operations(model: PairwiseModel, plan: EliminationPlan) -> int:
-    """Return an upper bound on the operations of exact inference along a plan."""
-    return marginal_operations(model.edges, model.cardinalities, plan.total_entries)
-
-
-def marginal_operations(edges: np.ndarray, cardinalities: np.ndarray, entries: float) -> int:
-    """Return the operations of all marginals by exact inference.
-
-    Parameters
-    ----------
-    edges : int64 array, shape (m, 2)
-    cardinalities : int64 array, shape (n,)
-    entries : float
-        Entries of all cliques.
-    """
-    states = int(cardinalities[_conditioning_variables(len(cardinalities), edges)].sum())
-    return PASSES * int(entries) * (1 + states)
+    """Return an upper bound on the operations of :func:`all_marginals` along a plan."""
+    variables = _conditioning_variables(model.n_variables, model.edges)
+    return PASSES * plan.total_entries * (1 + int(model.cardinalities[variables].sum()))
 
 
 def _conditioning_variables(n: int, edges: np.ndarray) -> np.ndarray:

@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from graftviz.inference.exact.plan import EliminationPlan, plan_elimination, too_expensive
-from graftviz.inference.exact.repeated import RepeatedTree
+from graftviz.inference.exact.junction_tree import RepeatedTree
+from graftviz.inference.exact.structure import EliminationPlan, plan_elimination, too_expensive
 from graftviz.inference.methods import METHODS, Method
 from graftviz.inference.settings import InferenceSettings
 from graftviz.model.pairwise import PairwiseModel
@@ -28,7 +28,7 @@ class HiddenModel:
     settings : InferenceSettings
     method : str
         A key of ``graftviz.inference.METHODS``, or "auto": exact unless
-        :func:`~graftviz.inference.exact.plan.too_expensive`, else belief propagation.
+        :func:`~graftviz.inference.exact.structure.too_expensive`, else belief propagation.
 
     Attributes
     ----------

@@ -192,11 +192,7 @@ def ncmll_by_half(
 def hidden_halves(n: int, halves: int = 5, seed: int = 0) -> tuple[np.ndarray, ...]:
     """Return the hidden variables of each random half, ⌊n/2⌋ of n, ascending and read-only."""
     rng = np.random.default_rng(seed)
-    found = []
-    for _ in range(halves):
-        hidden = read_only(np.sort(rng.permutation(n)[: n // 2]))
-        found.append(hidden)
-    return tuple(found)
+    return tuple(read_only(np.sort(rng.permutation(n)[: n // 2])) for _ in range(halves))
 
 
 def _loss(
@@ -296,7 +292,11 @@ class TableLoss:
         nodes = np.flatnonzero(self._stale)
         if len(nodes) == 0:
             return
-        starts, incident = _incidence(self._edges, len(self._losses))
+        # Node i has the edges incident[starts[i] : starts[i + 1]].
+        ends = self._edges.ravel()
+        starts = np.zeros(len(self._losses) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(ends, minlength=len(self._losses)), out=starts[1:])
+        incident = np.argsort(ends, kind="stable") >> 1
         self._losses[nodes] = 0.0
         _add_node_losses(
             nodes,
@@ -321,14 +321,6 @@ class TableLoss:
         if math.isnan(value):
             raise ArithmeticError("The weights are so large that their sums overflow.")
         return value
-
-
-def _incidence(edges: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return ``starts, incident``: node i has edges ``incident[starts[i]:starts[i + 1]]``."""
-    ends = edges.ravel()
-    starts = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(np.bincount(ends, minlength=n), out=starts[1:])
-    return starts, np.argsort(ends, kind="stable") >> 1
 
 
 @kernel

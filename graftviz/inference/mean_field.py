@@ -7,7 +7,7 @@ beliefs (Wainwright and Jordan, "Graphical models, exponential families, and var
 If two beliefs put mass on a zero potential, the bound is −∞. So an update first minimises the mass
 on zero potentials and then, among the states that do so, uses the weights: the limit of an
 unbounded penalty. If all starts end with a bound of −∞, a joint state of positive probability is
-searched for (:mod:`graftviz.inference.bethe.consistency`).
+searched for (:mod:`graftviz.inference.support`).
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from graftviz.inference.beliefs import Beliefs, flat_nodes
-from graftviz.inference.bethe.consistency import consistent_states
-from graftviz.inference.bethe.loopy import loopy_beliefs
+from graftviz.inference.propagation import loopy_beliefs
 from graftviz.inference.settings import InferenceSettings
-from graftviz.inference.support import impossible_beliefs, support
+from graftviz.inference.support import consistent_states, impossible_beliefs, support
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.utils.arrays import read_only
 from graftviz.utils.compiling import inner_kernel, kernel

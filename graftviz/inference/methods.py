@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Literal
 
 from graftviz.inference.beliefs import Beliefs
-from graftviz.inference.bethe.loopy import loopy_beliefs
 from graftviz.inference.evidence import Evidence, checked_evidence, conditioned
 from graftviz.inference.exact.junction_tree import exact_beliefs
-from graftviz.inference.exact.plan import plan_elimination, too_expensive
+from graftviz.inference.exact.structure import plan_elimination, too_expensive
 from graftviz.inference.mean_field import mean_field_beliefs
-from graftviz.inference.reweighted.tree_reweighted import tree_reweighted_beliefs
+from graftviz.inference.propagation import loopy_beliefs
+from graftviz.inference.reweighted import tree_reweighted_beliefs
 from graftviz.inference.settings import InferenceSettings
 from graftviz.model.pairwise import HasModel, PairwiseModel, model_of
 from graftviz.utils.errors import InputError

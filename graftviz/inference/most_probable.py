@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from graftviz.inference.evidence import Evidence, checked_evidence, conditioned
-from graftviz.inference.exact.plan import plan_elimination
+from graftviz.inference.exact.structure import plan_elimination
 from graftviz.model.pairwise import HasModel, PairwiseModel, model_of
 from graftviz.utils.errors import InputError
 

@@ -10,8 +10,6 @@ from typing import Any, Literal, get_args
 import networkx as nx
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from graftviz.data.coding import TableOptions
 from graftviz.data.labels import MISSING_STATES
@@ -21,10 +19,11 @@ from graftviz.data.synthetic.gibbs import LARGEST_SAMPLE, sample_gibbs
 from graftviz.data.table import DiscreteTable
 from graftviz.inference.evidence import Evidence, checked_evidence, conditioned
 from graftviz.inference.exact.junction_tree import JunctionTree
-from graftviz.inference.exact.plan import plan_elimination, too_expensive
+from graftviz.inference.exact.structure import plan_elimination, too_expensive
 from graftviz.inference.hidden import HiddenModel
 from graftviz.inference.likelihood import nlpl
 from graftviz.inference.most_probable import most_probable
+from graftviz.inference.queries import component_numbers
 from graftviz.inference.settings import InferenceSettings
 from graftviz.model.pairwise import HasModel, PairwiseModel
 from graftviz.model.readwrite.reading import to_networkx, to_pgmpy
@@ -221,10 +220,9 @@ def _hidden_groups(
         place[hidden] = np.arange(len(hidden))
         ends = place[model.edges]
         ends = ends[(ends >= 0).all(axis=1)]
-        graph = csr_array((np.ones(len(ends)), ends.T), shape=(len(hidden), len(hidden)))
-        count, labels = connected_components(graph, directed=False)
-        for label in range(count):
-            rows_of.setdefault(tuple(hidden[labels == label].tolist()), []).append(where)
+        component = component_numbers(len(hidden), ends)
+        for number in range(component.max() + 1):
+            rows_of.setdefault(tuple(hidden[component == number].tolist()), []).append(where)
     return [(np.array(group), np.concatenate(where)) for group, where in rows_of.items()]
 
 

@@ -15,9 +15,7 @@ from graftviz.app.dynamics.state import source
 from graftviz.app.material import MOST_SERIES, uploaded_series
 from graftviz.app.player.dynamics_records import run_progress
 from graftviz.data.sets.registry import ROOT, folder_keys
-from graftviz.dynamics.all_regressions import regress_all
-from graftviz.dynamics.measuring import measuring
-from graftviz.dynamics.samples import load_sample, sample_keys
+from graftviz.dynamics.measuring import load_sample, measuring, regress_all, sample_keys
 
 OPTIONS = DynamicsOptions(size=16, density=0.15, rows=200, parents=4, seeds=5, seed=2)
 

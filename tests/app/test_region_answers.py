@@ -28,7 +28,7 @@ from graftviz.app.player import recorders as region_answers
 from graftviz.app.player.recorders import RunRecorder
 from graftviz.data.sets.dataset import DataSet
 from graftviz.data.synthetic.potentials import joint_probabilities, joint_states
-from graftviz.inference.local.cuts import CUTS
+from graftviz.inference.local.local_model import CUTS
 from graftviz.learning.base import Learner
 from graftviz.reports.replay.records import answer
 from graftviz.reports.words import region

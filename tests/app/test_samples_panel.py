@@ -15,7 +15,7 @@ from graftviz.app.session_run import SessionRun
 from graftviz.data.sets.registry import load_dataset
 from graftviz.data.synthetic.potentials import joint_probabilities, joint_states, sample_exact
 from graftviz.data.table import DiscreteTable
-from graftviz.inference.inspect.samples import MOST_STATES, SAMPLES, compare_samples
+from graftviz.inference.inspection import MOST_STATES, SAMPLES, compare_samples
 from graftviz.reports.figures.samples import pairs_figure, samples_figure
 from graftviz.reports.words.samples import pair_name, samples_words
 from graftviz.utils.errors import InputError

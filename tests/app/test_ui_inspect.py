@@ -27,8 +27,8 @@ from graftviz.app.inspect.results import matching_rows, model_files, state_names
 from graftviz.app.inspect.state import InspectedModel, InspectState
 from graftviz.app.material import Upload, prepare
 from graftviz.app.player.models import Loaded, fingerprint_of
-from graftviz.inference.inspect.answers import METHODS, answer_steps
-from graftviz.inference.inspect.facts import mutual_informations
+from graftviz.inference.inspection import mutual_informations
+from graftviz.inference.queries import CHOICES, answer_steps
 from graftviz.reports.files.model_tables import edge_frame
 
 SOON = 300.0  # seconds; a first answer on a busy machine may have to be compiled
@@ -286,7 +286,7 @@ def test_contradictory_evidence_is_removed_with_a_note(state: InspectState) -> N
     model = PairwiseMRF.from_tables(
         [np.zeros(2)] * 3, {(0, 1): hard, (1, 2): np.zeros((2, 2))}, names=("a", "b", "c")
     )
-    for method in METHODS:
+    for method in CHOICES:
         bring(state, model)
         state.choose_method(method)
         state.forget_evidence()
@@ -310,7 +310,7 @@ def test_model_of_probability_zero_is_reported(state: InspectState) -> None:
 def test_wide_model_is_answered_by_belief_propagation_with_a_note(
     state: InspectState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graftviz.inference.exact.plan.MOST_ENTRIES", 10)
+    monkeypatch.setattr("graftviz.inference.exact.structure.MOST_ENTRIES", 10)
     bring(state, pair_model(0.3, n=8))
     assert state.answer(SOON)
     assert state.before.beliefs.method == "bp"

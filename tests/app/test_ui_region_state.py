@@ -10,7 +10,7 @@ from graftviz.app.material import UPLOAD
 from graftviz.app.player.models import ShownModel, check_size, grid_model, uploaded_model
 from graftviz.app.regions.options import GRID, RUN
 from graftviz.app.regions.state import RegionState
-from graftviz.inference.local.overview import promising_query
+from graftviz.inference.local.marginal import promising_query
 from graftviz.reports.files.uploads import read_uploaded_model
 
 

@@ -37,8 +37,8 @@ from graftviz.data.sets.registry import network_sample
 from graftviz.data.synthetic.graphs import grid_graph, karate_graph, les_miserables_graph
 from graftviz.data.synthetic.potentials import random_model
 from graftviz.evaluation.reservoir import RankSimulation, ranked_steps, simulated_ranks
-from graftviz.inference.inspect.answers import METHODS, answer_steps
-from graftviz.inference.local.overview import coefficient_map
+from graftviz.inference.local.influence import coefficient_map
+from graftviz.inference.queries import CHOICES, answer_steps
 from graftviz.learning.base import Learner
 from graftviz.learning.registry import learner_class, learner_names
 from graftviz.utils.options import option_specs
@@ -223,7 +223,7 @@ def use_inspection() -> None:
         [rng.normal(size=s) for s in sizes],
         {(1, 2): hard, (2, 3): rng.normal(size=(2, 3)), (1, 3): rng.normal(size=(4, 3))},
     )
-    for method in METHODS:
+    for method in CHOICES:
         for evidence in ({}, {1: 2, 4: 0}):
             assert list(answer_steps(model, evidence, method))
     assert list(inspect_state._certifying(Loaded(model, ""), ((4, 1),), 2))

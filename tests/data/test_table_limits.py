@@ -19,8 +19,8 @@ from graftviz import DiscreteTable, InputError, read_table
 from graftviz.data.coding import TableOptions, code_table
 from graftviz.data.reading import delimited, files, raw
 from graftviz.data.reading.raw import from_frame
+from graftviz.data.series import reading as series_reading
 from graftviz.data.series.reading import read_series
-from graftviz.dynamics import reading
 from graftviz.utils.wording import quoted
 
 
@@ -139,7 +139,7 @@ def test_the_number_of_different_values_is_limited_by_max_bytes() -> None:
 def test_too_many_values_of_series_are_refused_before_they_are_read(
     monkeypatch: pytest.MonkeyPatch, suffix: str, columns: int
 ) -> None:
-    rows = reading._SMALL * 11 // 10 // max(1, columns - 2)
+    rows = series_reading._SMALL * 11 // 10 // max(1, columns - 2)
     frame = pa.table({f"x{i}": repeated(pa.array([0, 1]), rows) for i in range(columns)})
     text = io.BytesIO()
     arrow_csv.write_csv(frame, text)

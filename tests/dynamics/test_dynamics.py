@@ -10,8 +10,8 @@ import pytest
 
 from graftviz import InputError, dynamics
 from graftviz.data.series.series import standardise
-from graftviz.dynamics.scalable import ScalableStructure
-from graftviz.dynamics.seeds import choose_seeds, seed_count
+from graftviz.dynamics.learners import ScalableStructure
+from graftviz.dynamics.search import choose_seeds, seed_count
 
 N = 24
 

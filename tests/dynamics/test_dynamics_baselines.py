@@ -9,8 +9,7 @@ import pytest
 
 from graftviz import InputError, dynamics
 from graftviz.data.series.series import TimeSeries
-from graftviz.dynamics.baselines import baseline, season
-from graftviz.dynamics.standard_errors import coefficient_deviations
+from graftviz.dynamics.system import baseline, coefficient_deviations, season
 
 
 def seasonal(rows: int, period: int, noise: float, seed: int = 0) -> TimeSeries:

@@ -12,11 +12,8 @@ from sklearn.linear_model import Lasso
 from graftviz import InputError, dynamics
 from graftviz.data.series.series import standardise
 from graftviz.dynamics import system as system_module
-from graftviz.dynamics.coordinate import coordinate_descent
-from graftviz.dynamics.path import solve_path
-from graftviz.dynamics.scores import two_hop_scores
-from graftviz.dynamics.sgd import GradientDescent, descend
-from graftviz.dynamics.solving import ParentSearch, search_rows
+from graftviz.dynamics.search import ParentSearch, search_rows, two_hop_scores
+from graftviz.dynamics.solvers import GradientDescent, coordinate_descent, descend, solve_path
 from graftviz.utils.parallel import Shared
 
 

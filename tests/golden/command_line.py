@@ -17,7 +17,7 @@ from unittest import mock
 
 import graftviz as gv
 from graftviz.__main__ import main
-from graftviz.dynamics.registry import LEARNERS
+from graftviz.dynamics.learners import LEARNERS
 from graftviz.learning.registry import learner_class, learner_names
 from graftviz.model.readwrite.reading import GRAPHML, NODE_LINK
 from graftviz.reports.files.tables import result_model

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from graftviz.dynamics.registry import LEARNERS
+from graftviz.dynamics.learners import LEARNERS
 from graftviz.dynamics.simulation import random_system, simulate
 from graftviz.learning.registry import learner_names
 from tests.golden.commands import run

@@ -16,7 +16,7 @@ from docs.making.__main__ import DATA, DOCS, PICTURES, TEXTS
 from docs.making.results import with_counts, with_results
 from docs.making.tables import with_tables
 from graftviz.__main__ import main
-from graftviz.dynamics.registry import LEARNERS
+from graftviz.dynamics.learners import LEARNERS
 from graftviz.inference.methods import METHODS
 from graftviz.learning.registry import learner_names
 

@@ -13,7 +13,7 @@ import pytest
 from source_files import tree_of
 
 from graftviz import __version__
-from graftviz.dynamics.registry import LEARNERS as DYNAMICS_LEARNERS
+from graftviz.dynamics.learners import LEARNERS as DYNAMICS_LEARNERS
 from graftviz.learning.registry import learner_class, learner_names
 
 ROOT = Path(__file__).resolve().parents[2]

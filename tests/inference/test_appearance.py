@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from graftviz.inference.reweighted.appearance import (
+from graftviz.inference.appearance import (
     blocks,
     edge_appearance,
     heaviest_forest,

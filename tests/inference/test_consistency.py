@@ -9,8 +9,7 @@ import pytest
 from inference_cases import joint_scores, log_partition, random_model, random_tree
 
 from graftviz import PairwiseMRF, infer
-from graftviz.inference.bethe.consistency import consistent_states
-from graftviz.inference.support import support
+from graftviz.inference.support import consistent_states, support
 
 
 def colouring(graph: nx.Graph, colours: int) -> PairwiseMRF:

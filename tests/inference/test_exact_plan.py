@@ -14,9 +14,8 @@ from graftviz import InputError, PairwiseMRF, infer
 from graftviz.data.synthetic.graphs import grid_graph, scale_free_graph
 from graftviz.data.synthetic.potentials import random_model
 from graftviz.inference.exact.junction_tree import JunctionTree
-from graftviz.inference.exact.layout import lay_out
 from graftviz.inference.exact.ordering import MOST_BITS, best_scopes, greedy_order, scopes_along
-from graftviz.inference.exact.plan import plan_elimination
+from graftviz.inference.exact.structure import lay_out, plan_elimination
 
 
 def model_of(edges, sizes, seed=0, sigma=1.0) -> PairwiseMRF:

@@ -14,17 +14,15 @@ from hypothesis import given, strategies as st
 from inference_cases import shuffled_model
 
 from graftviz import LocalMarginal, PairwiseMRF, infer
-from graftviz.inference.inspect.communities import find_communities
-from graftviz.inference.inspect.difference import (
+from graftviz.inference.inspection import (
     COMMON,
     GAINED,
     LOST,
     compare_models,
-    marginal_distances,
-)
-from graftviz.inference.inspect.facts import (
     deviation_from_independence,
     entropies,
+    find_communities,
+    marginal_distances,
     mutual_informations,
     strongest_partners,
     total_variations,
@@ -235,7 +233,7 @@ def test_neighbourhood_has_nodes_within_depth() -> None:
 def test_communities_are_contiguous_in_the_matrix(
     most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graftviz.inference.inspect.communities.MOST_LOUVAIN", most)
+    monkeypatch.setattr("graftviz.inference.inspection.MOST_LOUVAIN", most)
     graph = nx.planted_partition_graph(4, 15, 0.9, 0.01, seed=2)
     labels = np.random.default_rng(1).permutation(60)
     edges = np.sort(labels[np.array(graph.edges)], axis=1)

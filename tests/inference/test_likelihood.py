@@ -25,8 +25,8 @@ from graftviz import (
 )
 from graftviz.data.synthetic.graphs import ising_grid
 from graftviz.inference.cost import all_marginals, exact_operations
-from graftviz.inference.exact.plan import plan_elimination
-from graftviz.inference.exact.repeated import RepeatedTree
+from graftviz.inference.exact.junction_tree import RepeatedTree
+from graftviz.inference.exact.structure import plan_elimination
 from graftviz.inference.likelihood import hidden_halves, ncmll_by_half
 from graftviz.learning.observer import MetricsObserver, StepMetrics, recall_precision_f1
 

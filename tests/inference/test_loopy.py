@@ -10,10 +10,9 @@ import pytest
 from inference_cases import largest_gap, log_partition, random_model, random_tree
 
 from graftviz import PairwiseMRF, infer
-from graftviz.inference.bethe.damping import pass_damped
-from graftviz.inference.bethe.loopy import linear_beliefs, log_beliefs, needs_logs
 from graftviz.inference.mean_field import climb, field_graph, mean_field_bound
-from graftviz.inference.settings import InferenceSettings
+from graftviz.inference.propagation import linear_beliefs, log_beliefs, needs_logs
+from graftviz.inference.settings import InferenceSettings, pass_damped
 from graftviz.inference.support import support
 
 

@@ -10,7 +10,7 @@ import pytest
 from inference_cases import largest_gap
 
 from graftviz import InputError, PairwiseMRF, infer
-from graftviz.inference.bethe.propagation import message_graph, pass_quickly, refresh_belief
+from graftviz.inference.propagation import message_graph, pass_quickly, refresh_belief
 
 
 def random_forest(

@@ -9,7 +9,7 @@ import pytest
 from inference_cases import random_edges
 
 from graftviz.data.synthetic.potentials import random_model
-from graftviz.inference.exact.elimination import greedy_elimination
+from graftviz.inference.exact.ordering import greedy_elimination
 from graftviz.inference.queries import Query, answered, query_operations
 
 

@@ -14,20 +14,25 @@ from region_cases import ising, random_case
 from graftviz import InputError, dobrushin_coefficient
 from graftviz.data.synthetic.graphs import grid_graph, ising_grid
 from graftviz.data.synthetic.potentials import random_model
-from graftviz.inference.local.candidates import bound_with, coefficients_with, solve_in_place
-from graftviz.inference.local.comparison import Coefficients, appended, compare_from_scratch
-from graftviz.inference.local.cuts import fields_of
-from graftviz.inference.local.expansion import Bound, ExpansionOptions, Growth, expansion_steps
-from graftviz.inference.local.global_bounds import (
+from graftviz.inference.local.bounds import (
+    Coefficients,
+    all_coefficients,
+    appended,
+    bound_with,
+    coefficients_with,
+    compare_from_scratch,
+    region_arrays,
+    solve_in_place,
+)
+from graftviz.inference.local.influence import (
     decay_rate,
     distance_bound,
     minimal_radius,
     tail_bound,
 )
-from graftviz.inference.local.local_model import region_model, rim_of
-from graftviz.inference.local.neighbourhood import flat_model, members, neighbours_of
-from graftviz.inference.local.region_arrays import all_coefficients, region_arrays
-from graftviz.inference.local.star import ENUMERATION_LIMIT
+from graftviz.inference.local.local_model import fields_of, region_model, rim_of
+from graftviz.inference.local.marginal import Bound, ExpansionOptions, Growth, expansion_steps
+from graftviz.inference.local.star import ENUMERATION_LIMIT, flat_model, members, neighbours_of
 
 BOUNDS, GROWTHS = get_args(Bound), get_args(Growth)
 EXPANSIONS = ("greedy", "greedy", "random", "norm")

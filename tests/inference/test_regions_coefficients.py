@@ -10,13 +10,13 @@ from region_cases import random_case
 from graftviz import PairwiseMRF, dobrushin_coefficient, influence_matrix
 from graftviz.data.synthetic.graphs import scale_free_graph
 from graftviz.data.synthetic.potentials import random_model
-from graftviz.inference.local.closed_form import logistic, logistic_gap
-from graftviz.inference.local.cuts import fields_of
-from graftviz.inference.local.local_model import region_model, rim_of
-from graftviz.inference.local.neighbourhood import flat_model
+from graftviz.inference.local.local_model import fields_of, region_model, rim_of
 from graftviz.inference.local.star import (
     ENUMERATION_LIMIT,
     ROUNDING,
+    flat_model,
+    logistic,
+    logistic_gap,
     neighbour_sums,
     star,
     sums_with,

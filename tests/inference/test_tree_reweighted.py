@@ -10,9 +10,9 @@ import pytest
 from inference_cases import joint_scores, largest_gap, log_partition, random_model
 
 from graftviz import PairwiseMRF, infer
-from graftviz.inference.bethe.loopy import linear_beliefs, log_beliefs
-from graftviz.inference.reweighted.appearance import edge_appearance
-from graftviz.inference.reweighted.reweighted import (
+from graftviz.inference.appearance import edge_appearance
+from graftviz.inference.propagation import linear_beliefs, log_beliefs
+from graftviz.inference.reweighted import (
     fill_beliefs,
     free_energy,
     log_graph,

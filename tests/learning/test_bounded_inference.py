@@ -17,7 +17,7 @@ from inference_cases import random_edges
 from learner_cases import drain, mixed_table, scale_free_table
 
 from graftviz import BoundedInference, DiscreteTable, InputError, PairwiseMRF, infer, learn
-from graftviz.inference.exact.elimination import (
+from graftviz.inference.exact.ordering import (
     eliminated,
     greedy_elimination,
     junction_tree_of,

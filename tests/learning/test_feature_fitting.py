@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from graftviz import DiscreteTable, infer
-from graftviz.inference.bethe.propagation import propagate
+from graftviz.inference.propagation import propagate
 from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.learning.features.solver import (
     ORTHANT_WISE,

@@ -18,7 +18,7 @@ from hypothesis import assume, given, strategies as st
 
 from graftviz import InputError, PairwiseMRF, infer, learn, read_model
 from graftviz.__main__ import main
-from graftviz.inference.inspect.difference import compare_models
+from graftviz.inference.inspection import compare_models
 from graftviz.model.readwrite.graphml import model_graphml, parse_graphml
 from graftviz.model.readwrite.reading import (
     GRAPHML,

@@ -36,8 +36,8 @@ from graftviz.app.player.region_records import (
 from graftviz.app.regions.options import RegionOptions, question_of
 from graftviz.data.synthetic.graphs import grid_graph, ising_grid
 from graftviz.data.synthetic.potentials import random_model
+from graftviz.inference.local.influence import influence_of
 from graftviz.inference.local.local_model import region_marginal
-from graftviz.inference.local.overview import influence_of
 from graftviz.reports.words.regions import bound_text, headline, joining_words
 
 

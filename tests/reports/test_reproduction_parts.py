@@ -11,10 +11,9 @@ import pytest
 from claim_rows import LEVELS, accuracies, labels, noise, region_fields, regions, seeds, week
 
 from graftviz import dynamics
-from graftviz.dynamics.dense import Dense
-from graftviz.dynamics.inducing import SparsityInducing
+from graftviz.dynamics.learners import Dense, SparsityInducing
 from graftviz.evaluation.benchmarks.bench import Size
-from graftviz.inference.exact.plan import plan_elimination
+from graftviz.inference.exact.structure import plan_elimination
 from graftviz.inference.likelihood import nll, nlpl
 from graftviz.inference.methods import infer
 from graftviz.learning.counts.pair_counts import PairCounts

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from graftviz import InputError
-from graftviz.inference.exact.lazy_property import lazy_property
+from graftviz.inference.exact.junction_tree import lazy_property
 from graftviz.learning.registry import learner_class, learner_names
 from graftviz.utils.options import check_options, format_value, option, option_specs, parse_options
 

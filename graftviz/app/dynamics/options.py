@@ -9,13 +9,9 @@ from graftviz.app.material import UPLOAD
 from graftviz.app.run_limits import ASK_SECONDS, RunCheck
 from graftviz.data.series.reading import SeriesOptions
 from graftviz.dynamics.base import DynamicsLearner
-from graftviz.dynamics.measuring import DynamicsPlan
-from graftviz.dynamics.prepared import PreparedSeries
-from graftviz.dynamics.registry import LEARNERS, takes_parents
-from graftviz.dynamics.samples import sample_keys
-from graftviz.dynamics.scalable import ScalableStructure
-from graftviz.dynamics.seeds import seed_count
-from graftviz.dynamics.solving import SolverOptions
+from graftviz.dynamics.learners import LEARNERS, ScalableStructure, SolverOptions, takes_parents
+from graftviz.dynamics.measuring import DynamicsPlan, PreparedSeries, sample_keys
+from graftviz.dynamics.search import seed_count
 from graftviz.utils.memory import size_text
 from graftviz.utils.options import check_options, option, option_of, option_specs
 from graftviz.utils.wording import duration_text

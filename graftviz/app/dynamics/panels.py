@@ -28,11 +28,10 @@ from graftviz.app.frame.view import DYNAMICS
 from graftviz.app.material import UPLOAD, UploadedSeries, uploaded_series
 from graftviz.app.upload_readers import SeriesUpload
 from graftviz.app.upload_reading import read_files
-from graftviz.dynamics.baselines import Baseline
+from graftviz.dynamics.learners import LEARNERS, takes_parents
 from graftviz.dynamics.learning import DynamicsResult
-from graftviz.dynamics.measuring import Curves, Measured
-from graftviz.dynamics.registry import LEARNERS, takes_parents
-from graftviz.dynamics.samples import load_sample
+from graftviz.dynamics.measuring import Curves, Measured, load_sample
+from graftviz.dynamics.system import Baseline
 from graftviz.reports.figures.dynamics import prediction_figure
 from graftviz.reports.files.dynamics_files import (
     dynamics_json,

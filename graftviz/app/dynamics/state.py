@@ -36,22 +36,23 @@ from graftviz.app.player.dynamics_records import (
     run_progress,
 )
 from graftviz.app.run_limits import RunCheck
-from graftviz.dynamics.all_regressions import AllRegressions, regress_all
 from graftviz.dynamics.base import DynamicsLearner
-from graftviz.dynamics.baselines import Baseline, baseline, season
+from graftviz.dynamics.learners import LEARNERS, ScalableStructure, has_seeds
 from graftviz.dynamics.measuring import (
+    AllRegressions,
     Counts,
     Curves,
     DynamicsPlan,
     Measured,
+    PreparedSeries,
     counts_near,
+    generated_series,
     measuring,
     measuring_curves,
+    regress_all,
+    sampled_series,
 )
-from graftviz.dynamics.prepared import PreparedSeries, generated_series, sampled_series
-from graftviz.dynamics.registry import LEARNERS, has_seeds
-from graftviz.dynamics.scalable import ScalableStructure
-from graftviz.dynamics.standard_errors import coefficient_deviations
+from graftviz.dynamics.system import Baseline, baseline, coefficient_deviations, season
 from graftviz.reports.files.dynamics_files import coefficient_frame
 from graftviz.utils.errors import InputError
 

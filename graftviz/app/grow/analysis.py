@@ -26,7 +26,7 @@ from graftviz.evaluation.selection.fits import with_plain_test
 from graftviz.evaluation.selection.intervals import EdgeIntervals
 from graftviz.evaluation.selection.path import LamPath, PathPoint, lam_path_steps
 from graftviz.evaluation.selection.stability import SUBSAMPLES, EdgeStability, stability_steps
-from graftviz.inference.inspect.samples import SampleComparison, compare_samples
+from graftviz.inference.inspection import SampleComparison, compare_samples
 from graftviz.learning.base import Learner
 from graftviz.learning.grafting.grafting_options import settings_of
 from graftviz.model.pairwise import PairwiseModel

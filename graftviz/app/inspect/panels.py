@@ -31,7 +31,7 @@ from graftviz.app.inspect.queries import partition_words, show_evidence_upload, 
 from graftviz.app.inspect.results import inspect_texts
 from graftviz.app.inspect.state import InspectedModel, InspectState
 from graftviz.app.player.models import Loaded
-from graftviz.inference.inspect.answers import METHODS
+from graftviz.inference.queries import CHOICES
 from graftviz.learning.registry import learner_class
 from graftviz.reports.texts import catalogue
 from graftviz.reports.words.command_line import model_command
@@ -337,12 +337,12 @@ def _show_method(state: InspectState) -> None:
         with st.popover("Method", type="tertiary", key="inspect.method"):
             st.radio(
                 "Marginals by",
-                METHODS,
-                index=METHODS.index(state.method),
+                CHOICES,
+                index=CHOICES.index(state.method),
                 format_func=lambda name: METHOD_NAMES.get(name, name),
                 captions=[
                     "Exact if fast, otherwise belief propagation.",
-                    *[""] * (len(METHODS) - 1),
+                    *[""] * (len(CHOICES) - 1),
                 ],
                 **replaceable("inspect.method.choice", state.method, state.choose_method),
             )

@@ -15,7 +15,7 @@ from graftviz.app.inspect.results import frame_csv, inspect_texts
 from graftviz.app.inspect.state import InspectedModel, InspectState
 from graftviz.app.jobs import Job
 from graftviz.app.upload_reading import read_files
-from graftviz.inference.inspect.answers import Answer, JointAnswer
+from graftviz.inference.queries import Answer, JointAnswer
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.reports.words.phrases import short
 from graftviz.utils.wording import plain

@@ -16,8 +16,13 @@ from graftviz.app.frame.controls import replaceable, show_button
 from graftviz.app.frame.header import PageFile
 from graftviz.app.frame.panels import show_until
 from graftviz.app.inspect.state import InspectedModel, InspectState
-from graftviz.inference.inspect.difference import STATUS_WORDS, ModelDifference, marginal_distances
-from graftviz.inference.inspect.facts import changes_by_size, mutual_informations
+from graftviz.inference.inspection import (
+    STATUS_WORDS,
+    ModelDifference,
+    changes_by_size,
+    marginal_distances,
+    mutual_informations,
+)
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.model.readwrite.reading import MODEL_FORMATS
 from graftviz.model.readwrite.uai import evidence_text, mar_text

@@ -29,7 +29,14 @@ from graftviz.app.player.recorders import to_json
 from graftviz.app.session import page_state, queue
 from graftviz.data.table import DiscreteTable
 from graftviz.inference.beliefs import Beliefs
-from graftviz.inference.inspect.answers import (
+from graftviz.inference.inspection import (
+    Communities,
+    ModelDifference,
+    compare_models,
+    find_communities,
+)
+from graftviz.inference.local.marginal import LocalMarginal, local_marginal
+from graftviz.inference.queries import (
     AUTOMATIC,
     Answer,
     Choice,
@@ -37,9 +44,6 @@ from graftviz.inference.inspect.answers import (
     answer_steps,
     query_steps,
 )
-from graftviz.inference.inspect.communities import Communities, find_communities
-from graftviz.inference.inspect.difference import ModelDifference, compare_models
-from graftviz.inference.local.marginal import LocalMarginal, local_marginal
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.reports.layout.picture import (
     MOST_NODES,

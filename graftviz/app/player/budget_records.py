@@ -10,8 +10,8 @@ import numpy as np
 
 from graftviz.data.table import DiscreteTable
 from graftviz.evaluation.tradeoff import BOUNDS, TradeOff, measuring
-from graftviz.inference.exact.elimination import junction_tree_of
-from graftviz.inference.exact.plan import plan_elimination
+from graftviz.inference.exact.ordering import junction_tree_of
+from graftviz.inference.exact.structure import plan_elimination
 from graftviz.inference.likelihood import nll
 from graftviz.learning.bounded.bounded_inference import MEASURES, BoundedInference
 from graftviz.learning.trace import Step

@@ -11,14 +11,10 @@ import numpy as np
 
 from graftviz.data.series.series import TimeSeries
 from graftviz.dynamics.base import NodeStep
-from graftviz.dynamics.forecast import predict, residual_deviation
+from graftviz.dynamics.learners import SolverOptions, has_seeds
 from graftviz.dynamics.learning import DynamicsResult
-from graftviz.dynamics.measuring import DynamicsPlan, learning
-from graftviz.dynamics.metrics import prediction_error
-from graftviz.dynamics.prepared import PreparedSeries
-from graftviz.dynamics.registry import has_seeds
-from graftviz.dynamics.solving import SolverOptions
-from graftviz.dynamics.system import LinearSystem
+from graftviz.dynamics.measuring import DynamicsPlan, PreparedSeries, learning
+from graftviz.dynamics.system import LinearSystem, predict, prediction_error, residual_deviation
 from graftviz.reports.layout.static import static_layout
 from graftviz.reports.replay.plain import placed_nodes
 from graftviz.reports.words.dynamics import end_words, row_words, start_words, wiring_words

@@ -9,9 +9,12 @@ import numpy as np
 
 from graftviz.app.player.models import Loaded
 from graftviz.inference.beliefs import Beliefs
-from graftviz.inference.inspect.communities import Communities
-from graftviz.inference.inspect.difference import STATUS_WORDS, ModelDifference
-from graftviz.inference.inspect.facts import total_variations
+from graftviz.inference.inspection import (
+    STATUS_WORDS,
+    Communities,
+    ModelDifference,
+    total_variations,
+)
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.reports.layout.picture import GraphPicture
 from graftviz.reports.texts import catalogue

@@ -13,7 +13,7 @@ import numpy as np
 from graftviz.app.material import FINGERPRINT_DIGITS, UPLOAD, Material, SourceCache
 from graftviz.app.player.recorders import Recorder
 from graftviz.data.synthetic.graphs import grid_graph, ising_grid
-from graftviz.inference.local.overview import promising_query
+from graftviz.inference.local.marginal import promising_query
 from graftviz.learning.grafting.best_choice import BestChoice
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.reports.layout.static import static_layout

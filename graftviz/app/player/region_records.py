@@ -14,13 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graftviz.inference.exact.plan import plan_elimination
-from graftviz.inference.local.cuts import Cut
-from graftviz.inference.local.expansion import Bound, Expansion, Growth, RegionStep
-from graftviz.inference.local.global_bounds import minimal_radius
-from graftviz.inference.local.local_model import region_marginal, region_model
-from graftviz.inference.local.marginal import grow_region
-from graftviz.inference.local.overview import Influence
+from graftviz.inference.exact.structure import plan_elimination
+from graftviz.inference.local.influence import Influence, minimal_radius
+from graftviz.inference.local.local_model import Cut, region_marginal, region_model
+from graftviz.inference.local.marginal import Bound, Expansion, Growth, RegionStep, grow_region
 from graftviz.inference.methods import infer
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.reports.replay.plain import number, numbers, placed_nodes

@@ -16,8 +16,8 @@ from graftviz.app.frame.url_state import (
 from graftviz.app.material import UPLOAD
 from graftviz.app.player.region_records import RULES, RegionQuery
 from graftviz.data.sets.registry import dataset_title
-from graftviz.inference.local.cuts import Cut
-from graftviz.inference.local.expansion import Bound, Expansion, ExpansionOptions, Growth
+from graftviz.inference.local.local_model import Cut
+from graftviz.inference.local.marginal import Bound, Expansion, ExpansionOptions, Growth
 from graftviz.utils.options import check_options, option, option_of
 
 GRID = "ising-grid"

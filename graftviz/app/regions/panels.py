@@ -16,7 +16,7 @@ from graftviz.app.player.models import Loaded, ShownModel, uploaded_model
 from graftviz.app.regions.models import link_of_grow_page
 from graftviz.app.regions.options import GRID, RUN, question_of
 from graftviz.app.regions.state import RegionState, region, region_message
-from graftviz.inference.local.expansion import ExpansionOptions
+from graftviz.inference.local.marginal import ExpansionOptions
 from graftviz.reports.files.tables import region_csv
 from graftviz.reports.texts import catalogue
 from graftviz.reports.words.command_line import model_command

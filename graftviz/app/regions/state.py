@@ -40,7 +40,7 @@ from graftviz.app.regions.options import (
     RegionOptions,
     question_of,
 )
-from graftviz.inference.local.overview import Influence, coefficient_map, influence_of
+from graftviz.inference.local.influence import Influence, coefficient_map, influence_of
 from graftviz.reports.replay.plain import whole_number
 from graftviz.reports.words.phrases import short
 from graftviz.utils.errors import InputError

@@ -30,9 +30,9 @@ from graftviz.evaluation.benchmarks.bench import (
     timed,
 )
 from graftviz.evaluation.selection.fits import fit as run_learner
-from graftviz.inference.bethe.propagation import message_graph, propagate
 from graftviz.inference.exact.junction_tree import JunctionTree
 from graftviz.inference.local.marginal import local_marginal
+from graftviz.inference.propagation import message_graph, propagate
 from graftviz.learning.base import Learner
 from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.learning.grafting.best_choice import BestChoice

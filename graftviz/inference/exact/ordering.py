@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graftviz.inference.exact.traversal import depth_first, sweeps
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.utils.compiling import inner_kernel, kernel
 
@@ -392,3 +391,189 @@ def _longer(array, used, length):
     for at in range(used):
         grown[at] = array[at]
     return grown
+
+
+def eliminated(edges: np.ndarray, cardinalities: np.ndarray, order: np.ndarray) -> Elimination:
+    """Return the elimination of a graph in the given order.
+
+    Parameters
+    ----------
+    edges : int64 array, shape (m, 2)
+    cardinalities : int64 array, shape (n,)
+    order : int64 array, shape (n,)
+    """
+    starts, neighbours = neighbour_lists(len(cardinalities), edges)
+    order = np.array(order, dtype=np.int64)
+    sizes = cardinalities.astype(np.float64)
+    return Elimination(order, *eliminate(order, starts, neighbours, sizes, np.inf)[1:])
+
+
+def greedy_elimination(
+    edges: np.ndarray, cardinalities: np.ndarray, kind: int = MIN_FILL, most: float = np.inf
+) -> Elimination | None:
+    """Return a greedy elimination.
+
+    Parameters
+    ----------
+    edges : int64 array, shape (m, 2)
+    cardinalities : int64 array, shape (n,)
+    kind : int
+        MIN_FILL ignores numbers of states; WEIGHTED_FILL and MIN_WEIGHT use them.
+    most : float
+        Largest width; None is returned if the order exceeds it.
+    """
+    n = len(cardinalities)
+    starts, neighbours = neighbour_lists(n, edges)
+    sizes = np.full(n, 2) if kind == MIN_FILL else cardinalities
+    bits = np.log2(sizes.astype(np.float64))
+    done, order, _ = greedy_order(starts, neighbours, bits, kind, np.zeros(n), most + 1.0)
+    return eliminated(edges, cardinalities, order) if done else None
+
+
+def junction_tree_of(
+    n: int, edges: np.ndarray, order: np.ndarray
+) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+    """Return the junction tree of an elimination order (a forest if the graph is disconnected).
+
+    Parameters
+    ----------
+    n : int
+        Number of variables.
+    edges : int array, shape (m, 2)
+    order : int array, shape (n,)
+        A permutation of the variables.
+
+    Returns
+    -------
+    cliques : tuple of int32 arrays
+        Maximal cliques of the triangulated graph, each ascending. A variable without edges forms
+        its own clique.
+    links : int32 array, shape (k, 2)
+        Pairs of cliques (by index) that are adjacent in the tree. Cliques with a common variable
+        are connected through cliques with that variable.
+    """
+    found = eliminated(edges.astype(np.int64), np.full(n, 2), order)
+    members: list[set[int]] = []
+    links: list[tuple[int, int]] = []
+    clique_at = [-1] * n  # clique that contains each variable and its scope, by position
+    # In reverse order, the clique of the first variable of a scope exists already. Either it equals
+    # the scope, and the variable is added to it, or a new clique becomes its child.
+    for k in range(n - 1, -1, -1):
+        scope = set(found.order[found.scope(k)].tolist())
+        parent, variable = int(found.parent[k]), int(found.order[k])
+        if parent >= 0 and members[clique_at[parent]] == scope:
+            clique_at[k] = clique_at[parent]
+            members[clique_at[k]].add(variable)
+            continue
+        clique_at[k] = len(members)
+        members.append(scope | {variable})
+        if parent >= 0:
+            links.append((clique_at[parent], clique_at[k]))
+    cliques = tuple(np.array(sorted(clique), dtype=np.int32) for clique in members)
+    return cliques, np.array(links, dtype=np.int32).reshape(-1, 2)
+
+
+@kernel
+def neighbour_lists(n, edges):
+    """Return compressed neighbour lists of a graph."""
+    starts = np.zeros(n + 1, dtype=np.int64)
+    for e in range(len(edges)):
+        starts[edges[e, 0] + 1] += 1
+        starts[edges[e, 1] + 1] += 1
+    for i in range(n):
+        starts[i + 1] += starts[i]
+    free = starts[:n].copy()
+    neighbours = np.empty(2 * len(edges), dtype=np.int64)
+    for e in range(len(edges)):
+        i, j = edges[e, 0], edges[e, 1]
+        neighbours[free[i]] = j
+        neighbours[free[j]] = i
+        free[i] += 1
+        free[j] += 1
+    return starts, neighbours
+
+
+def sweeps(starts: np.ndarray, neighbours: np.ndarray) -> list[np.ndarray]:
+    """Return the orders of the numbering and of breadth-first search, each from both ends."""
+    natural = np.arange(len(starts) - 1)
+    there = _breadth_first(starts, neighbours, natural)
+    back = _breadth_first(starts, neighbours, there[::-1].copy())
+    return [natural, natural[::-1].copy(), back, back[::-1].copy()]
+
+
+@kernel
+def _breadth_first(starts, neighbours, seeds):
+    """Visit all nodes breadth first, each component from the first of its nodes in `seeds`."""
+    n = len(starts) - 1
+    order, seen = np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.bool_)
+    filled = 0
+    for seed in seeds:
+        if seen[seed]:
+            continue
+        seen[seed] = True
+        order[filled] = seed
+        at = filled
+        filled += 1
+        while at < filled:
+            i = order[at]
+            at += 1
+            for k in range(starts[i], starts[i + 1]):
+                j = neighbours[k]
+                if not seen[j]:
+                    seen[j] = True
+                    order[filled] = j
+                    filled += 1
+    return order
+
+
+def depth_first(parent: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return the places in a depth-first order with small memory: children before parents.
+
+    Of the children of a place, the first is the one whose subtree needs most memory beyond that of
+    its message (Liu, "On the storage requirement in the out-of-core multifrontal method", 1986).
+    """
+    n = len(parent)
+    needs = _subtree_needs(parent, sizes)
+    by_parent = np.lexsort((np.arange(n), sizes - needs, parent))
+    return _depth_first_order(parent, by_parent)
+
+
+@kernel
+def _subtree_needs(parent, sizes):
+    """Return a bound on the memory of each subtree: its own table and those of its children."""
+    n = len(parent)
+    needs, waiting = sizes.copy(), np.zeros(n)
+    for k in range(n):
+        needs[k] = max(needs[k], sizes[k] + waiting[k])
+        if parent[k] >= 0:
+            p = parent[k]
+            needs[p] = max(needs[p], needs[k] + waiting[p])
+            waiting[p] += sizes[k]
+    return needs
+
+
+@kernel
+def _depth_first_order(parent, by_parent):
+    """Return all places depth first, children (in the order of `by_parent`) before parents."""
+    n = len(parent)
+    starts = np.zeros(n + 2, dtype=np.int64)
+    for k in range(n):
+        starts[parent[k] + 2] += 1
+    for k in range(n + 1):
+        starts[k + 1] += starts[k]
+    order, stack = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    at, filled = starts.copy(), 0
+    # The children of k begin at starts[k + 1]; the roots, which have parent -1, at starts[0].
+    for r in range(starts[0], starts[1]):
+        stack[0], depth = by_parent[r], 1
+        while depth > 0:
+            k = stack[depth - 1]
+            if at[k + 1] < starts[k + 2]:
+                stack[depth] = by_parent[at[k + 1]]
+                at[k + 1] += 1
+                depth += 1
+            else:
+                order[filled] = k
+                filled += 1
+                depth -= 1
+    return order

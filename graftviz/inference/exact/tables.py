@@ -1,4 +1,4 @@
-"""Kernels for the upward and downward passes over tables.
+"""Kernels for the upward and downward passes over tables, and for exact samples.
 
 The clique of place k consists of its variable v and the variables S of its scope. Its factors are
 the node potential of v, the potentials of edges to later variables, and the messages that k
@@ -8,29 +8,19 @@ marginal of every factor. The product is never stored: it is computed in blocks 
 processor's cache.
 
 The first place of every table varies fastest, so v varies fastest in all factors of its clique. A
-block covers v and as many of the first places of S as fit; factors that vary within a block are
-multiplied entry by entry, others once per block.
+block has an entry for each state of v and each joint state of as many of the first places of S as
+fit; factors that vary within a block are multiplied entry by entry, others once per block.
 
 Tables are scaled to a maximum of 1, so products do not overflow, and underflow loses only numbers
 below 1e-300. Where that could affect an entry of a message, its clique is computed in logarithms
-instead, and so is every clique that receives a message whose range requires logarithms.
+instead (`in_logs`: products are sums), and so is every clique that receives a message whose range
+requires logarithms.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from graftviz.inference.exact.blocks import (
-    add_to_table,
-    column_sums,
-    fill,
-    index_block,
-    join_column,
-    join_table,
-    run_length,
-    spread,
-    sum_out,
-)
 from graftviz.utils.compiling import inner_kernel, kernel
 
 _BLOCK = 2048  # entries: 16 kB, so that a few blocks fit into the innermost cache
@@ -133,9 +123,9 @@ def _load_potentials(cliques, tables, weights, k, in_logs):
     widest, total = 0.0, 0.0
     for f in range(cliques.potential_starts[k], cliques.potential_starts[k + 1]):
         others = 1 if cliques.other[f] < 0 else cliques.states[cliques.other[f]]
-        source, target = cliques.weight_at[f], cliques.value_at[f]
+        start = cliques.value_at[f]
         top, low = -np.inf, np.inf
-        for i in range(source, source + states * others):
+        for i in range(start, start + states * others):
             top = max(top, weights[i])
             if weights[i] > -np.inf:
                 low = min(low, weights[i])
@@ -146,9 +136,9 @@ def _load_potentials(cliques, tables, weights, k, in_logs):
             top = 0.0
         for v in range(states):
             for u in range(others):
-                at = source + (v * others + u if cliques.is_turned[f] else u * states + v)
+                at = start + (v * others + u if cliques.is_turned[f] else u * states + v)
                 weight = weights[at] - top
-                entries[target + u * states + v] = weight if in_logs else np.exp(weight)
+                entries[start + u * states + v] = weight if in_logs else np.exp(weight)
     return widest, total
 
 
@@ -343,3 +333,230 @@ def _process_clique(cliques, tables, k, value_at, belief_at, strides, in_logs, d
         for a in range(n_within):
             index_block(cliques, scope, inner, states, strides, within[a], index)
             add_to_table(entries, belief_at[within[a]], index, 1, sums)
+
+
+@inner_kernel
+def fill(array, begin, count, value):
+    """Set `count` entries, from `begin` on, to a value."""
+    for i in range(begin, begin + count):
+        array[i] = value
+
+
+@inner_kernel
+def join_column(own, states, entries, at, in_logs):
+    """Multiply `own` by a factor's entries for each v (add, in logarithms)."""
+    for v in range(states):
+        if in_logs:
+            own[v] += entries[at + v]
+        else:
+            own[v] *= entries[at + v]
+
+
+@inner_kernel
+def run_length(cliques, scope, inner, states, strides, f):
+    """Return the number of consecutive factor entries that match consecutive block entries."""
+    run = states
+    for p in range(inner):
+        if strides[f, p] == 0:
+            break
+        run *= cliques.states[scope[p]]
+    return run
+
+
+@inner_kernel
+def join_table(block, source, entries, at, firsts, run, in_logs):
+    """Set block = source · table, entry by entry (source + table, in logarithms)."""
+    if in_logs:
+        for r in range(len(block) // run):
+            first, begin = at + firsts[r], r * run
+            for i in range(run):
+                block[begin + i] = source[begin + i] + entries[first + i]
+    elif run == len(block):
+        table = entries[at : at + run]  # indices are provably not negative: twice as fast
+        for i in range(run):
+            block[i] = source[i] * table[i]
+    elif run == 1:
+        for i in range(len(block)):
+            block[i] = source[i] * entries[at + firsts[i]]
+    elif run == 2:
+        for r in range(len(block) // 2):
+            first = at + firsts[r]
+            block[2 * r] = source[2 * r] * entries[first]
+            block[2 * r + 1] = source[2 * r + 1] * entries[first + 1]
+    else:
+        for r in range(len(block) // run):
+            first, begin = at + firsts[r], r * run
+            for i in range(run):
+                block[begin + i] = source[begin + i] * entries[first + i]
+
+
+@inner_kernel
+def add_to_table(entries, at, firsts, run, block):
+    """Add a block to a table, entry by entry."""
+    if run == len(block):
+        table = entries[at : at + run]
+        for i in range(run):
+            table[i] += block[i]
+    elif run == 1:
+        for i in range(len(block)):
+            entries[at + firsts[i]] += block[i]
+    elif run == 2:
+        for r in range(len(block) // 2):
+            first = at + firsts[r]
+            entries[first] += block[2 * r]
+            entries[first + 1] += block[2 * r + 1]
+    else:
+        for r in range(len(block) // run):
+            first, begin = at + firsts[r], r * run
+            for i in range(run):
+                entries[first + i] += block[begin + i]
+
+
+@inner_kernel
+def index_block(cliques, scope, inner, states, strides, f, index):
+    """Write the offset of the factor's entry for each entry of a block to `index`."""
+    for v in range(states):
+        index[v] = v
+    filled = states
+    for p in range(inner):
+        size = cliques.states[scope[p]]
+        for x in range(1, size):
+            for i in range(filled):
+                index[x * filled + i] = index[i] + x * strides[f, p]
+        filled *= size
+
+
+@inner_kernel
+def sum_out(block, factor, out, begin, count, in_logs):
+    """Set out[begin + i] = Σ_v factor[v] · block[i, v]."""
+    states = len(factor)
+    if in_logs:
+        for i in range(count):
+            top, total = -np.inf, 0.0
+            for v in range(states):
+                top = max(top, block[i * states + v] + factor[v])
+            if top > -np.inf:
+                for v in range(states):
+                    total += np.exp(block[i * states + v] + factor[v] - top)
+                top += np.log(total)
+            out[begin + i] = top
+        return
+    if states == 2:
+        a, b = factor[0], factor[1]
+        for i in range(count):
+            out[begin + i] = a * block[2 * i] + b * block[2 * i + 1]
+        return
+    # Four sums at a time, because a single sum is limited by the latency of additions.
+    whole = count - count % 4
+    for i in range(0, whole, 4):
+        a = b = c = d = 0.0
+        at = i * states
+        for v in range(states):
+            x = factor[v]
+            a += x * block[at + v]
+            b += x * block[at + states + v]
+            c += x * block[at + 2 * states + v]
+            d += x * block[at + 3 * states + v]
+        out[begin + i], out[begin + i + 1] = a, b
+        out[begin + i + 2], out[begin + i + 3] = c, d
+    for i in range(whole, count):
+        total = 0.0
+        for v in range(states):
+            total += factor[v] * block[i * states + v]
+        out[begin + i] = total
+
+
+@inner_kernel
+def spread(block, factor, belief, begin, totals, in_logs):
+    """Set block[i, v] to belief[begin + i] · factor[v] block[i, v] / Σ_v factor[v] block[i, v]."""
+    states = len(factor)
+    if in_logs:
+        for i in range(len(totals)):
+            top, total = -np.inf, 0.0
+            for v in range(states):
+                block[i * states + v] += factor[v]
+                top = max(top, block[i * states + v])
+            for v in range(states):
+                share = np.exp(block[i * states + v] - top) if top > -np.inf else 0.0
+                block[i * states + v] = share
+                total += share
+            totals[i] = total
+        for v in range(states):
+            factor[v] = 1.0
+    else:
+        sum_out(block, factor, totals, 0, len(totals), False)
+    if states == 2:
+        a, b = factor[0], factor[1]
+        for i in range(len(totals)):
+            share = belief[begin + i] / totals[i] if totals[i] > 0.0 else 0.0
+            block[2 * i] *= a * share
+            block[2 * i + 1] *= b * share
+        return
+    for i in range(len(totals)):
+        share = belief[begin + i] / totals[i] if totals[i] > 0.0 else 0.0
+        for v in range(states):
+            block[i * states + v] *= factor[v] * share
+
+
+@inner_kernel
+def column_sums(block, column):
+    """Set column[v] = Σ_i block[i, v]."""
+    states = len(column)
+    rows = len(block) // states
+    whole = rows - rows % 4
+    for v in range(states):
+        a = b = c = d = 0.0  # see sum_out
+        for i in range(v, v + whole * states, 4 * states):
+            a += block[i]
+            b += block[i + states]
+            c += block[i + 2 * states]
+            d += block[i + 3 * states]
+        for i in range(whole, rows):
+            a += block[i * states + v]
+        column[v] = a + b + c + d
+
+
+@kernel
+def draw(cliques, tables, begin, end, uniforms, codes):
+    """Draw independent states of places `end` - 1 … `begin`, each given those of later places.
+
+    Parameters
+    ----------
+    uniforms : float64 array, shape (end - begin, rows)
+        Uniform random numbers in the order of use.
+    codes : int64 array, shape (n, rows)
+        States by place; rows of places before `end` are overwritten.
+    """
+    entries = tables.entries
+    for k in range(end - 1, begin - 1, -1):
+        states = cliques.states[k]
+        value_at, _, strides = factors_of(cliques, tables, k)
+        if tables.in_logs[k]:
+            turn_to_logs(cliques, tables, k)
+        in_logs = tables.in_logs[k]
+        begins = cliques.starts[k]
+        chances = np.empty(states)
+        for row in range(codes.shape[1]):
+            fill(chances, 0, states, 0.0 if in_logs else 1.0)
+            for f in range(len(value_at)):
+                at = value_at[f]
+                for p in range(strides.shape[1]):
+                    at += strides[f, p] * codes[cliques.scopes[begins + p], row]
+                join_column(chances, states, entries, at, in_logs)
+            top, total = chances[0], 0.0
+            for v in range(states):
+                top = max(top, chances[v])
+            for v in range(states):
+                if in_logs:
+                    chances[v] = np.exp(chances[v] - top)
+                total += chances[v]
+            left = uniforms[end - 1 - k, row] * total
+            state = states - 1
+            for v in range(states):
+                left -= chances[v]
+                if left < 0.0:
+                    state = v
+                    break
+            while chances[state] == 0.0 and state > 0:  # rounding may pass the last possible state
+                state -= 1
+            codes[k, row] = state

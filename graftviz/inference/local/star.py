@@ -1,15 +1,27 @@
 """Coefficients of one variable of a region: its influence row, perturbation and spread.
 
-Let p be the model and q the local model of a region A. For a variable i of A with neighbours inside
-(in A) and outside:
+Let p be the model and q the local model of a region A, a small set of variables around a query. For
+a variable i of A with neighbours inside (in A) and outside:
 
 - influence of inside neighbour j: C_ij = max TV(q(x_i | y), q(x_i | z)) over joint states y, z of
   the inside neighbours that differ only in x_j;
 - perturbation: b_i = max TV(p(x_i | x), q(x_i | x)) over joint states x of all its neighbours;
 - spread: max TV(p(x_i | x), q(x_i | y)) over joint states x and y that need not agree.
 
-The maxima are computed by enumeration where there are at most `limit` joint states; otherwise the
-closed forms of `closed_form` give upper bounds.
+The maxima are computed by enumeration where there are at most `limit` joint states. They are
+numbered in row-major order: the first neighbour varies slowest. A joint state of the neighbours
+that leaves the variable no possible state has probability zero and an arbitrary conditional, which
+is set to uniform, in the model and in the local model alike.
+
+Otherwise, for hubs, closed forms give upper bounds. If two log-potentials of x_i differ by Δ(x_i),
+their distributions differ by at most tanh(osc(Δ)/4) in total variation, osc = max − min. For two
+states there is a tighter bound: with t the log-odds of state 1, the distance is
+|σ(t + d) − σ(t + e)|, where t lies in an interval that depends on the other neighbours; the maximum
+over that interval has a closed form.
+
+Kernels never traverse the whole graph: they visit the neighbours of a few variables and test
+membership in A by bisection. A *slot* is a position in the list of a variable's neighbours, a
+*place* a position in the list of the region.
 """
 
 from __future__ import annotations
@@ -18,22 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graftviz.inference.local.closed_form import (
-    by_oscillation,
-    flip_oscillation,
-    is_finite_star,
-    logistic,
-    logistic_gap,
-    pair_gains,
-)
-from graftviz.inference.local.conditionals import (
-    add_neighbours,
-    joint_states,
-    largest_by_neighbour,
-    normalise,
-    total_variation,
-)
-from graftviz.inference.local.neighbourhood import table_of
+from graftviz.model.pairwise import PairwiseModel
 from graftviz.utils.compiling import inner_kernel, kernel
 
 # Largest number of joint states of neighbours to enumerate: twelve neighbours of two states, five
@@ -46,6 +43,247 @@ _SHARE_OF_HUBS = 16
 # Weights in the millions need more, in proportion to their size.
 ROUNDING = 1e-10
 _ROUNDING_PER_WEIGHT = 1e-14
+
+
+class FlatModel(NamedTuple):
+    """Arrays of a model that kernels read; the model caches them."""
+
+    sizes: np.ndarray
+    weights: np.ndarray
+    node_offsets: np.ndarray
+    edge_offsets: np.ndarray
+    starts: np.ndarray
+    neighbours: np.ndarray
+    edges: np.ndarray
+
+
+class Members(NamedTuple):
+    """Set of variables: indices in ascending order, and the place of each in the original list."""
+
+    sorted: np.ndarray
+    places: np.ndarray
+
+
+def flat_model(model: PairwiseModel) -> FlatModel:
+    """Return the arrays of `model`."""
+    starts, neighbours, edges = model.incidence
+    offsets = model.node_offsets.astype(np.int64, copy=False), model.edge_offsets
+    return FlatModel(model.cardinalities, model.weights, *offsets, starts, neighbours, edges)
+
+
+def members(nodes: np.ndarray) -> Members:
+    """Return `nodes`, in any order, as a set that kernels can search."""
+    order = np.argsort(nodes)
+    return Members(nodes[order], order)
+
+
+def neighbours_of(model: PairwiseModel, i: int) -> np.ndarray:
+    """Return the neighbours of variable i, ascending."""
+    starts, neighbours, _ = model.incidence
+    return neighbours[starts[i] : starts[i + 1]]
+
+
+@inner_kernel
+def place_of(inside, node):
+    """Return the place of `node` among the members, or −1."""
+    low, high = 0, len(inside.sorted)
+    while low < high:
+        middle = (low + high) // 2
+        if inside.sorted[middle] < node:
+            low = middle + 1
+        else:
+            high = middle
+    if low < len(inside.sorted) and inside.sorted[low] == node:
+        return inside.places[low]
+    return -1
+
+
+@kernel
+def inside_slots(flat, i, inside):
+    """Return which neighbours of i are members, as slots of its list, and their places."""
+    start, end = flat.starts[i], flat.starts[i + 1]
+    slots, places = np.empty(end - start, np.int64), np.empty(end - start, np.int64)
+    count = 0
+    for slot in range(end - start):
+        place = place_of(inside, flat.neighbours[start + slot])
+        if place >= 0:
+            slots[count], places[count] = slot, place
+            count += 1
+    return slots[:count], places[:count]
+
+
+@inner_kernel
+def slot_of(flat, i, neighbour):
+    """Return the slot of a neighbour in the list of i."""
+    low, high = flat.starts[i], flat.starts[i + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if flat.neighbours[middle] < neighbour:
+            low = middle + 1
+        else:
+            high = middle
+    return low - flat.starts[i]
+
+
+@inner_kernel
+def table_of(flat, i, slot):
+    """Return (start, own, other, states) of the weights between i and its neighbour k at a slot.
+
+    The weight of states (x_i, x_k) is at ``start + x_i * own + x_k * other``, x_k < `states`.
+    """
+    k = flat.neighbours[flat.starts[i] + slot]
+    start = flat.edge_offsets[flat.edges[flat.starts[i] + slot]]
+    if i < k:
+        return start, flat.sizes[k], 1, flat.sizes[k]
+    return start, 1, flat.sizes[i], flat.sizes[k]
+
+
+@inner_kernel
+def joint_states(flat, i, slots, limit):
+    """Return the number of joint states of the neighbours at `slots` of i, at most limit + 1."""
+    count = 1
+    for slot in slots:
+        count *= flat.sizes[flat.neighbours[flat.starts[i] + slot]]
+        if count > limit:
+            return limit + 1
+    return count
+
+
+@inner_kernel
+def add_neighbours(flat, i, slots, logs, count):
+    """Expand `count` rows of log-potentials of x_i over the joint states of more neighbours.
+
+    Return the new number of rows. For a neighbour with s states, row c becomes the rows
+    c·s … c·s + s − 1, in reverse order so that no row is overwritten before it is read.
+    """
+    own_states = flat.sizes[i]
+    for slot in slots:
+        start, own, other, states = table_of(flat, i, slot)
+        for c in range(count - 1, -1, -1):
+            for x in range(states - 1, -1, -1):
+                for a in range(own_states):
+                    logs[c * states + x, a] = logs[c, a] + flat.weights[start + a * own + x * other]
+        count *= states
+    return count
+
+
+@inner_kernel
+def normalise(rows, count):
+    """Turn the first `count` rows of log-potentials into distributions, in place."""
+    states = rows.shape[1]
+    for c in range(count):
+        largest = -np.inf
+        for a in range(states):
+            largest = max(largest, rows[c, a])
+        if largest == -np.inf:
+            for a in range(states):
+                rows[c, a] = 1.0 / states
+            continue
+        total = 0.0
+        for a in range(states):
+            rows[c, a] = np.exp(rows[c, a] - largest)
+            total += rows[c, a]
+        for a in range(states):
+            rows[c, a] /= total
+
+
+@inner_kernel
+def total_variation(first, second):
+    """Return ½ Σ |first − second|."""
+    total = 0.0
+    for a in range(len(first)):
+        total += abs(first[a] - second[a])
+    return 0.5 * total
+
+
+@inner_kernel
+def largest_by_neighbour(rows, stride, states):
+    """Return the largest distance of two rows that differ only in the state of one neighbour.
+
+    The neighbour has `states` states; rows whose states differ by one are `stride` rows apart.
+    """
+    largest = 0.0
+    block = stride * states
+    for begin in range(0, len(rows), block):
+        for rest in range(begin, begin + stride):
+            for a in range(states - 1):
+                for b in range(a + 1, states):
+                    distance = total_variation(rows[rest + a * stride], rows[rest + b * stride])
+                    largest = max(largest, distance)
+    return largest
+
+
+@inner_kernel
+def by_oscillation(oscillation):
+    """Return tanh(osc/4); 1 for an infinite oscillation, 0 for a negative one."""
+    return np.tanh(0.25 * max(oscillation, 0.0))
+
+
+@kernel
+def logistic(t):
+    """Return σ(t) without overflow."""
+    if t >= 0.0:
+        return 1.0 / (1.0 + np.exp(-t))
+    return np.exp(t) / (1.0 + np.exp(t))
+
+
+@kernel
+def logistic_gap(low, high, d, e):
+    """Return the maximum of |σ(t + d) − σ(t + e)| over low ≤ t ≤ high.
+
+    The gap is largest at t = −(d + e)/2 and decreases on both sides, symmetrically.
+    """
+    t = min(max(-0.5 * (d + e), low), high)
+    return abs(logistic(t + d) - logistic(t + e))
+
+
+@inner_kernel
+def pair_gains(flat, i, slot, gains):
+    """Write max over x_k of w_ik[a, x_k] − w_ik[b, x_k] into gains[a, b].
+
+    States of the neighbour under which both a and b are impossible are ignored; −inf if no other
+    state remains.
+    """
+    start, own, other, states = table_of(flat, i, slot)
+    for a in range(flat.sizes[i]):
+        for b in range(flat.sizes[i]):
+            best = -np.inf
+            for x in range(states):
+                first = flat.weights[start + a * own + x * other]
+                second = flat.weights[start + b * own + x * other]
+                if first > -np.inf or second > -np.inf:
+                    best = max(best, first - second)
+            gains[a, b] = best
+
+
+@inner_kernel
+def flip_oscillation(flat, i, slot, x, y):
+    """Return osc of w_ik[·, x] − w_ik[·, y] over the states x_i can have."""
+    start, own, other, _ = table_of(flat, i, slot)
+    highest, lowest = -np.inf, np.inf
+    for a in range(flat.sizes[i]):
+        first = flat.weights[start + a * own + x * other]
+        second = flat.weights[start + a * own + y * other]
+        if flat.weights[flat.node_offsets[i] + a] == -np.inf or first == second == -np.inf:
+            continue
+        if first == -np.inf or second == -np.inf:
+            return np.inf
+        highest, lowest = max(highest, first - second), min(lowest, first - second)
+    return highest - lowest
+
+
+@inner_kernel
+def is_finite_star(flat, i):
+    """Return whether all weights around variable i are finite."""
+    for a in range(flat.sizes[i]):
+        if flat.weights[flat.node_offsets[i] + a] == -np.inf:
+            return False
+    for at in range(flat.starts[i], flat.starts[i + 1]):
+        e = flat.edges[at]
+        for w in range(flat.edge_offsets[e], flat.edge_offsets[e + 1]):
+            if flat.weights[w] == -np.inf:
+                return False
+    return True
 
 
 class NeighbourSums(NamedTuple):

@@ -24,8 +24,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graftviz.inference.exact.elimination import neighbour_lists
-from graftviz.inference.exact.ordering import MIN_FILL, greedy_order
+from graftviz.inference.exact.ordering import MIN_FILL, greedy_order, neighbour_lists
 from graftviz.learning.bounded.clique_tables import (
     NO_PENALTY,
     CliqueTables,

@@ -23,9 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graftviz.inference.exact.elimination import eliminated
-from graftviz.inference.exact.ordering import Elimination
-from graftviz.inference.reweighted.appearance import edge_appearance
+from graftviz.inference.appearance import edge_appearance
+from graftviz.inference.exact.ordering import Elimination, eliminated
 from graftviz.learning.bounded.clique_tables import (
     COMPLETE,
     NO_PENALTY,

@@ -18,8 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graftviz.data.table import DiscreteTable
-from graftviz.inference.exact.elimination import eliminated, greedy_elimination
-from graftviz.inference.exact.ordering import MIN_FILL, MIN_WEIGHT, WEIGHTED_FILL, Elimination
+from graftviz.inference.exact.ordering import (
+    MIN_FILL,
+    MIN_WEIGHT,
+    WEIGHTED_FILL,
+    Elimination,
+    eliminated,
+    greedy_elimination,
+)
 from graftviz.inference.methods import Method, infer
 from graftviz.learning.bounded.feasibility import PROVED, REFUSED, TAKEN, UNKNOWN, first_feasible
 from graftviz.learning.bounded.model import OBJECTIVES, BoundedModel

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graftviz.inference.bethe.propagation import cavity, pair_belief
+from graftviz.inference.propagation import cavity, pair_belief
 from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.learning.weights.network import ActiveNetwork, Evaluation, evaluate
 from graftviz.learning.weights.penalty import Penalty

@@ -21,9 +21,9 @@ are enumerated once.
 
 Flat state of the streaming search: queue, reservoir, frozen list, and the log of tests.
 
-Every pair that was drawn has a slot (:mod:`graftviz.learning.counts.pair_counts`) and is in exactly one
-place. Pairs that were never drawn have no slot; their priority is the default ρ₀ = 0, and they are
-not stored.
+Every pair that was drawn has a slot (:mod:`graftviz.learning.counts.pair_counts`) and is in exactly
+one place. Pairs that were never drawn have no slot; their priority is the default ρ₀ = 0, and they
+are not stored.
 """
 
 from __future__ import annotations

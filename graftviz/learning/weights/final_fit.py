@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graftviz.data.table import DiscreteTable
-from graftviz.inference.exact.elimination import greedy_elimination
-from graftviz.inference.exact.ordering import WEIGHTED_FILL, Elimination
+from graftviz.inference.exact.ordering import WEIGHTED_FILL, Elimination, greedy_elimination
 from graftviz.learning.bounded.clique_tables import EdgePenalty
 from graftviz.learning.bounded.likelihood_fit import Fitted, LikelihoodFit, Targets
 from graftviz.learning.counts.pair_counts import PairCounts

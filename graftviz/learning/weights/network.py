@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graftviz.inference.bethe.propagation import (
+from graftviz.inference.prediction import PairwiseMRF
+from graftviz.inference.propagation import (
     MessageGraph,
     careful_cavity,
     fill_pair_beliefs,
     propagate,
     quick_cavity,
 )
-from graftviz.inference.prediction import PairwiseMRF
 from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.learning.history import Changes
 from graftviz.learning.weights.penalty import Penalty, group_dimension, group_residual
@@ -207,7 +207,7 @@ _SMALLEST_TARGET = 1e-12
 
 
 class Network(NamedTuple):
-    """Kernel-side state; a superset of :class:`graftviz.inference.bethe.propagation.MessageGraph`.
+    """Kernel-side state; a superset of :class:`graftviz.inference.propagation.MessageGraph`.
 
     Attributes
     ----------

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import softmax
 
 from graftviz.data.table import DiscreteTable
-from graftviz.inference.bethe.propagation import message_graph, propagate
+from graftviz.inference.propagation import message_graph, propagate
 from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.learning.scores.pair_test import PairTest
 from graftviz.learning.weights.conditionals import columns_of, fill_impurity, new_conditionals

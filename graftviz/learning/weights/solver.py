@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graftviz.inference.bethe.propagation import cavity, refresh_belief
+from graftviz.inference.propagation import cavity, refresh_belief
 from graftviz.learning.weights.penalty import group_dimension, group_residual, proximal_step
 from graftviz.utils.compiling import inner_kernel, kernel
 

@@ -8,8 +8,8 @@ from typing import Literal
 
 import plotly.graph_objects as go
 
+from graftviz.dynamics.learners import LEARNERS
 from graftviz.dynamics.measuring import Measured
-from graftviz.dynamics.registry import LEARNERS
 from graftviz.reports.figures.style import BLUE, GREEN, VERMILION, Look, curve, finish
 
 _HEIGHT = 360

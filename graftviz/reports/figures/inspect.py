@@ -10,10 +10,13 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from graftviz.inference.inspect.communities import Communities
-from graftviz.inference.inspect.difference import COMMON, GAINED, LOST, ModelDifference
-from graftviz.inference.inspect.facts import (
+from graftviz.inference.inspection import (
+    COMMON,
+    GAINED,
+    LOST,
     Change,
+    Communities,
+    ModelDifference,
     degree_counts,
     degree_ranks,
     deviation_from_independence,
@@ -216,7 +219,7 @@ def matrix_figure(
 
     Examples
     --------
-    >>> from graftviz.inference.inspect.communities import find_communities
+    >>> from graftviz.inference.inspection import find_communities
     >>> from graftviz.reports.layout.picture import graph_picture
     >>> communities = find_communities(model.n_variables, model.edges)
     >>> (heat,) = figures.matrix_figure(graph_picture(model), communities, model.names).data
@@ -329,7 +332,7 @@ def norms_figure(
 
     Examples
     --------
-    >>> from graftviz.inference.inspect.difference import compare_models
+    >>> from graftviz.inference.inspection import compare_models
     >>> tree = gv.learn(survey, gv.ChowLiu()).model
     >>> figure = figures.norms_figure(compare_models(model, tree), model.names, "grafted", "tree")
     >>> figure.layout.xaxis.title.text
@@ -387,7 +390,7 @@ def change_figure(model: PairwiseModel, changes: Sequence[Change]) -> go.Figure:
 
     Examples
     --------
-    >>> from graftviz.inference.inspect.facts import changes_by_size
+    >>> from graftviz.inference.inspection import changes_by_size
     >>> before = gv.infer(model, "exact").node
     >>> after = gv.infer(model, "exact", evidence={"home": "city"}).node
     >>> changes = changes_by_size(before, after)

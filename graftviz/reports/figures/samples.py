@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from graftviz.data.table import DiscreteTable
-from graftviz.inference.inspect.samples import SampleComparison
+from graftviz.inference.inspection import SampleComparison
 from graftviz.reports.figures.style import BLUE, GREY, VERMILION, escaped, finish
 from graftviz.reports.words.samples import pair_name
 
@@ -29,7 +29,7 @@ def samples_figure(found: SampleComparison, positions: np.ndarray | None) -> go.
 
     Examples
     --------
-    >>> from graftviz.inference.inspect.samples import compare_samples
+    >>> from graftviz.inference.inspection import compare_samples
     >>> figure = figures.samples_figure(compare_samples(model, survey, seed=0), None)
     >>> [heat.type for heat in figure.data]
     ['heatmap', 'heatmap']
@@ -71,7 +71,7 @@ def pairs_figure(found: SampleComparison) -> go.Figure:
 
     Examples
     --------
-    >>> from graftviz.inference.inspect.samples import compare_samples
+    >>> from graftviz.inference.inspection import compare_samples
     >>> figure = figures.pairs_figure(compare_samples(model, survey, seed=0))
     >>> figure.layout.xaxis.title.text, figure.layout.yaxis.title.text
     ('in the data', 'in the samples')

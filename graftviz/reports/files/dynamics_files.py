@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from graftviz.data.series.series import TimeSeries
+from graftviz.dynamics.learners import has_seeds
 from graftviz.dynamics.learning import DynamicsResult
-from graftviz.dynamics.registry import has_seeds
 from graftviz.dynamics.system import LinearSystem
 from graftviz.reports.files.result_json import peak_memory_mb
 from graftviz.utils.files import csv_text, json_text

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from graftviz.inference.beliefs import Beliefs
-from graftviz.inference.inspect.difference import STATUS_WORDS, ModelDifference
-from graftviz.inference.inspect.facts import (
+from graftviz.inference.inspection import (
+    STATUS_WORDS,
+    ModelDifference,
     degree_ranks,
     entropies,
     mutual_informations,

@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 from plotly.colors import sample_colorscale
 
-from graftviz.inference.inspect.difference import COMMON, GAINED, LOST, STATUS_WORDS
+from graftviz.inference.inspection import COMMON, GAINED, LOST, STATUS_WORDS
 from graftviz.model.readwrite.graphml import xml_text
 from graftviz.reports.layout.graph import FRAME
 from graftviz.reports.layout.picture import GraphPicture

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # the process that reads models needs neither learners nor nu
     from graftviz.evaluation.selection.intervals import EdgeIntervals
     from graftviz.evaluation.selection.path import LamPath
     from graftviz.evaluation.selection.stability import EdgeStability
-    from graftviz.inference.local.expansion import RegionStep
+    from graftviz.inference.local.marginal import RegionStep
     from graftviz.learning.observer import StepMetrics
     from graftviz.learning.run import LearningResult
     from graftviz.learning.trace import History, Step

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graftviz.inference.beliefs import Beliefs
-from graftviz.inference.inspect.difference import COMMON, GAINED, ModelDifference
-from graftviz.inference.inspect.facts import mutual_informations
+from graftviz.inference.inspection import COMMON, GAINED, ModelDifference, mutual_informations
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.reports.layout.graph import FRAME
 from graftviz.reports.layout.static import static_layout
@@ -45,7 +44,7 @@ class GraphPicture:
     strengths : float64 array, shape (l,)
         0 … 1, relative to the strongest edge of the whole graph; zero-sum norms at first.
     styles : tuple of str, length l
-        Status of each edge, see :mod:`graftviz.inference.inspect.difference`.
+        Status of each edge, see :mod:`graftviz.inference.inspection`.
     centre : int or None
         Node whose surroundings or neighbourhood are drawn; None if the whole graph is drawn.
     note : str

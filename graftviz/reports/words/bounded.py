@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from graftviz.inference.exact.elimination import eliminated, greedy_elimination
 from graftviz.inference.exact.junction_tree import JunctionTree
-from graftviz.inference.exact.ordering import MIN_FILL, MIN_WEIGHT
-from graftviz.inference.exact.plan import plan_elimination
+from graftviz.inference.exact.ordering import MIN_FILL, MIN_WEIGHT, eliminated, greedy_elimination
+from graftviz.inference.exact.structure import plan_elimination
 from graftviz.learning.bounded.bounded_inference import MEASURES, BoundedInference
 from graftviz.learning.bounded.clique_tables import edge_residual
 from graftviz.learning.bounded.likelihood_fit import Targets

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from graftviz.dynamics.base import DynamicsLearner, NodeStep
+from graftviz.dynamics.learners import LEARNERS
 from graftviz.dynamics.measuring import Measured
-from graftviz.dynamics.registry import LEARNERS
 from graftviz.reports.words.phrases import listed, plural, short
 
 _UNCOVERED = {

@@ -8,11 +8,17 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from graftviz.inference.beliefs import Beliefs
-from graftviz.inference.inspect.answers import Answer
-from graftviz.inference.inspect.communities import Communities
-from graftviz.inference.inspect.difference import COMMON, GAINED, LOST, ModelDifference
-from graftviz.inference.inspect.facts import Change, degree_ranks
+from graftviz.inference.inspection import (
+    COMMON,
+    GAINED,
+    LOST,
+    Change,
+    Communities,
+    ModelDifference,
+    degree_ranks,
+)
 from graftviz.inference.local.marginal import LocalMarginal
+from graftviz.inference.queries import Answer
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.reports.words.phrases import plural, short
 

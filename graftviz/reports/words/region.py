@@ -10,11 +10,9 @@ import numpy as np
 
 from graftviz.inference.beliefs import Beliefs
 from graftviz.inference.exact.junction_tree import JunctionTree
-from graftviz.inference.exact.plan import plan_elimination
-from graftviz.inference.local.cuts import Cut
-from graftviz.inference.local.expansion import RegionStep
-from graftviz.inference.local.local_model import region_model
-from graftviz.inference.local.marginal import grow_region
+from graftviz.inference.exact.structure import plan_elimination
+from graftviz.inference.local.local_model import Cut, region_model
+from graftviz.inference.local.marginal import RegionStep, grow_region
 from graftviz.inference.methods import infer
 from graftviz.learning.run import LearningRun
 from graftviz.model.pairwise import PairwiseModel

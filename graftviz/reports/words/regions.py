@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from graftviz.inference.local.expansion import Expansion
+from graftviz.inference.local.marginal import Expansion
 from graftviz.reports.words.phrases import plural, short
 
 _SMALLEST_PLAIN = 1e-4

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graftviz.inference.inspect.samples import SampleComparison
+from graftviz.inference.inspection import SampleComparison
 from graftviz.reports.texts import catalogue
 
 _SURE = 4.0  # standard errors that chance hardly makes

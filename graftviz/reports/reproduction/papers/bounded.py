@@ -15,9 +15,9 @@ import numpy as np
 from graftviz.data.synthetic.potentials import random_model
 from graftviz.data.table import DiscreteTable
 from graftviz.inference.cost import exact_operations, inference_cost
-from graftviz.inference.exact.elimination import eliminated
 from graftviz.inference.exact.junction_tree import JunctionTree
-from graftviz.inference.exact.plan import EliminationPlan, plan_elimination
+from graftviz.inference.exact.ordering import eliminated
+from graftviz.inference.exact.structure import EliminationPlan, plan_elimination
 from graftviz.inference.likelihood import ncmll, ncmll_by_half, nll
 from graftviz.inference.methods import infer
 from graftviz.learning.bounded.bounded_inference import BoundedInference, Complexity

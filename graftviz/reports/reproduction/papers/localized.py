@@ -12,10 +12,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from graftviz.data.synthetic.graphs import ising_grid
-from graftviz.inference.local.expansion import Bound, Growth
 from graftviz.inference.local.influence import dobrushin_coefficient
 from graftviz.inference.local.local_model import region_marginal
-from graftviz.inference.local.marginal import grow_region
+from graftviz.inference.local.marginal import Bound, Growth, grow_region
 from graftviz.inference.methods import infer
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.reports.figures.style import BLUE, GREEN, ORANGE, VERMILION

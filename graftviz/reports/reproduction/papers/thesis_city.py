@@ -12,7 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from graftviz import dynamics
-from graftviz.dynamics.solving import SolverOptions
+from graftviz.dynamics.learners import SolverOptions
 from graftviz.reports.reproduction.claims import Cases, Check, Claim
 from graftviz.reports.reproduction.data import Data
 from graftviz.reports.reproduction.experiment import Experiment, MeasuringTask, Part

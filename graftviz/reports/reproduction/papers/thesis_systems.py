@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from graftviz import dynamics
-from graftviz.dynamics.seeds import CHOICES, SeedChoice
+from graftviz.dynamics.search import CHOICES, SeedChoice
 from graftviz.reports.figures.style import BLUE, GREEN, ORANGE
 from graftviz.reports.reproduction.claims import OWN, Cases, Check, Claim, flat
 from graftviz.reports.reproduction.experiment import Experiment, MeasuringTask, Part, model_seed

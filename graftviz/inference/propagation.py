@@ -12,6 +12,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graftviz.inference.appearance import is_forest
+from graftviz.inference.beliefs import Beliefs, flat_edges, flat_nodes
+from graftviz.inference.reweighted import (
+    flat_beliefs,
+    free_energy,
+    log_graph,
+    log_sum,
+    pass_log_messages,
+)
+from graftviz.inference.settings import InferenceSettings, Passing, pass_damped, passing_notes
+from graftviz.inference.support import impossible_beliefs, support
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.utils.compiling import inner_kernel, kernel
 
@@ -21,6 +32,7 @@ _SMALL_BELIEF = 1e-150
 _NO_MESSAGE = 1e-290  # messages below this are equal: digits are lost so close to underflow
 _LEAST_SUM, _MOST_SUM = 1e-140, 1e140  # outside, quotients lose digits
 _REFRESH_EVERY = 16  # sweeps between recomputations of all beliefs, against rounding drift
+_WIDEST_TABLE = 600.0  # exp(±600) times a few factors is still a normal float
 
 
 class MessageGraph(NamedTuple):
@@ -462,7 +474,7 @@ def bethe_log_partition(graph, n_nodes, n_edges, work):
     for i in range(n_nodes):
         states = graph.node_offsets[i + 1] - graph.node_offsets[i]
         log_field(graph, i, np.int64(-1), work[0])
-        total += _log_sum(work[0], states)
+        total += log_sum(work[0], states)
     for e in range(n_edges):
         i, j = graph.edge_nodes[e, 0], graph.edge_nodes[e, 1]
         states_i = graph.node_offsets[i + 1] - graph.node_offsets[i]
@@ -485,14 +497,77 @@ def bethe_log_partition(graph, n_nodes, n_edges, work):
     return total
 
 
-@inner_kernel
-def _log_sum(values, states):
-    highest = values[0]
-    for x in range(1, states):
-        highest = max(highest, values[x])
-    if highest == -np.inf:
-        return -np.inf
-    total = 0.0
-    for x in range(states):
-        total += np.exp(values[x] - highest)
-    return highest + np.log(total)
+def loopy_beliefs(model: PairwiseModel, settings: InferenceSettings) -> Beliefs:
+    """Return the beliefs of sum-product message passing; exact where the graph is a forest."""
+    compute = log_beliefs if needs_logs(model) else linear_beliefs
+    return compute(model, settings)
+
+
+def needs_logs(model: PairwiseModel) -> bool:
+    """Return whether messages of this model may be zero or exceed the range of a float.
+
+    Without zeros, the range of a message is at most that of its edge's table, and what underflows
+    in a cavity is negligible.
+    """
+    if not np.isfinite(model.weights).all():
+        return True
+    offsets = model.edge_offsets - model.edge_offsets[0]
+    scaled = scaled_weights(model.weights[int(model.edge_offsets[0]) :], offsets)
+    return bool(len(scaled) and scaled.min() < -_WIDEST_TABLE)
+
+
+def linear_beliefs(model: PairwiseModel, settings: InferenceSettings) -> Beliefs:
+    """Pass messages in the linear domain, which is faster; see :func:`needs_logs`."""
+    graph = message_graph(model)
+    n, m = model.n_variables, model.n_edges
+    work = np.empty((6, int(model.cardinalities.max())))
+
+    def sweep(_done: int, most: int, tolerance: float, damping: float) -> tuple[int, float]:
+        # The kernel measures damped changes; the reported residual is that before damping.
+        sweeps, residual = propagate(graph, n, m, most, tolerance * (1 - damping), damping, work)
+        return sweeps, min(1.0, residual / (1 - damping))
+
+    passing = pass_damped(sweep, settings)
+    pairs = np.empty(int(graph.edge_offsets[-1]))
+    fill_pair_beliefs(graph, m, work, pairs)
+    weights = model.weights[int(model.edge_offsets[0]) :]
+    shift = 0.0
+    if m:
+        highest = np.maximum.reduceat(weights, graph.edge_offsets[:-1])
+        shift = float(highest[np.isfinite(highest)].sum())
+    log_partition = float(bethe_log_partition(graph, n, m, work)) + shift
+    return _beliefs(model, graph.node_beliefs, pairs, log_partition, passing)
+
+
+def log_beliefs(model: PairwiseModel, settings: InferenceSettings) -> Beliefs:
+    """Pass messages in the log domain, over the possible states."""
+    states = support(model)
+    if states.empty_node >= 0:
+        return impossible_beliefs(model, "bp", states.empty_node)
+    graph = log_graph(model, states.node_weights(model))
+    work = np.empty((3, int(model.cardinalities.max())))
+    passing = pass_log_messages(graph, work, settings)
+    nodes, pairs = flat_beliefs(graph)
+    log_partition, _ = free_energy(graph, model.n_variables, model.n_edges, work)
+    return _beliefs(model, nodes, pairs, float(log_partition), passing)
+
+
+def _beliefs(
+    model: PairwiseModel,
+    nodes: np.ndarray,
+    pairs: np.ndarray,
+    log_partition: float,
+    passing: Passing,
+) -> Beliefs:
+    is_exact = passing.converged and is_forest(model)
+    return Beliefs(
+        flat_nodes(model, nodes),
+        flat_edges(model, pairs),
+        log_partition,
+        passing.converged,
+        passing.sweeps,
+        passing.residual,
+        "bp",
+        "exact" if is_exact else "approximation",
+        notes=passing_notes("Belief propagation", passing),
+    )

@@ -1,1 +1,0 @@
-"""Facts about a model: answers, communities, differences."""

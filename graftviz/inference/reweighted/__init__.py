@@ -1,1 +1,0 @@
-"""Tree-reweighted belief propagation."""
