@@ -24,7 +24,7 @@ from graftviz.dynamics.measuring import Counts, DynamicsPlan, measuring_curves
 from graftviz.dynamics.prepared import generated_series
 from graftviz.dynamics.registry import LEARNERS, dynamics_learner, has_seeds
 from graftviz.dynamics.solving import SolverOptions
-from graftviz.evaluation.race import rehearse, small_data
+from graftviz.evaluation.race import small_data, warm_up
 from graftviz.evaluation.reservoir import ranked_steps, simulated_ranks
 from graftviz.evaluation.tradeoff import BOUNDS, measuring_path
 from graftviz.inference.inspect.answers import METHODS, answer_steps
@@ -197,7 +197,7 @@ def warm_regions() -> None:
 def warm_pruning() -> None:
     """Prune by every heuristic."""
     for heuristic in get_args(Heuristic):
-        rehearse(ForcedPruning(heuristic=heuristic))
+        warm_up(ForcedPruning(heuristic=heuristic))
     static_layout(3, np.array([[0, 1], [1, 2]]))
 
 

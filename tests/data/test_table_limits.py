@@ -20,7 +20,7 @@ from graftviz.data.coding import TableOptions, code_table
 from graftviz.data.reading import delimited, files, raw
 from graftviz.data.reading.raw import from_frame
 from graftviz.data.series.reading import read_series
-from graftviz.dynamics import reading
+from graftviz.data.sets.files import reading
 from graftviz.utils.wording import quoted
 
 

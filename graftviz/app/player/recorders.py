@@ -11,7 +11,7 @@ from typing import Any
 from graftviz.app.material import Material
 from graftviz.app.player.prune_records import prune_head, prune_outcome, prune_record
 from graftviz.app.player.race_records import racer_header, racer_outcome, racer_record
-from graftviz.evaluation.race import Course, course_of, rehearse
+from graftviz.evaluation.race import Course, course_of, warm_up
 from graftviz.learning.base import Learner
 from graftviz.learning.features.run import FeatureOptions
 from graftviz.learning.grafting.grafting_options import settings_of
@@ -198,7 +198,7 @@ class RaceRecorder(Recorder):
         charged for the compilation.
         """
         if not self._is_warm:
-            rehearse(self.run.learner)
+            warm_up(self.run.learner)
             self._is_warm = True
         return super().advance()
 
