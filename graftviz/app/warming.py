@@ -37,7 +37,7 @@ from graftviz.learning.grafting.best_choice import BestChoice
 from graftviz.learning.pruning.forced_pruning import ForcedPruning, Heuristic
 from graftviz.learning.registry import learner_class, learner_names
 from graftviz.model.pairwise import PairwiseModel
-from graftviz.reports.layout.static import static_layout
+from graftviz.reports.layout import static_layout
 from graftviz.reports.replay.records import answer
 from graftviz.reports.results import Run
 from graftviz.reports.words.region import SMALLEST_TOLERANCE

@@ -30,7 +30,7 @@ from graftviz.inference.inspect.facts import (
     total_variations,
 )
 from graftviz.reports.figures.inspect import degree_figure, edge_figure, matrix_figure, node_figure
-from graftviz.reports.layout.picture import MOST_EDGES, MOST_NODES, SURROUNDINGS, graph_picture
+from graftviz.reports.picture import MOST_EDGES, MOST_NODES, SURROUNDINGS, graph_picture
 from graftviz.reports.words.inspection import community_words, region_words
 
 seeds = st.integers(0, 10_000)

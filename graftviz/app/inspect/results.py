@@ -38,7 +38,7 @@ from graftviz.reports.files.model_tables import (
     partner_frame,
 )
 from graftviz.reports.files.spreadsheet import shown_cell
-from graftviz.reports.files.svg import graph_svg
+from graftviz.reports.picture import graph_svg
 from graftviz.reports.texts import catalogue
 from graftviz.reports.words import inspection as narrative
 from graftviz.reports.words.phrases import pair, short

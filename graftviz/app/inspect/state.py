@@ -41,7 +41,7 @@ from graftviz.inference.inspect.communities import Communities, find_communities
 from graftviz.inference.inspect.difference import ModelDifference, compare_models
 from graftviz.inference.local.marginal import LocalMarginal, local_marginal
 from graftviz.model.pairwise import PairwiseModel
-from graftviz.reports.layout.picture import (
+from graftviz.reports.picture import (
     MOST_NODES,
     GraphPicture,
     difference_picture,

@@ -19,7 +19,7 @@ from graftviz.dynamics.prepared import PreparedSeries
 from graftviz.dynamics.registry import has_seeds
 from graftviz.dynamics.solving import SolverOptions
 from graftviz.dynamics.system import LinearSystem
-from graftviz.reports.layout.static import static_layout
+from graftviz.reports.layout import static_layout
 from graftviz.reports.replay.plain import placed_nodes
 from graftviz.reports.words.dynamics import end_words, row_words, start_words, wiring_words
 from graftviz.utils.errors import InputError

@@ -13,7 +13,7 @@ from graftviz.inference.inspect.communities import Communities
 from graftviz.inference.inspect.difference import STATUS_WORDS, ModelDifference
 from graftviz.inference.inspect.facts import total_variations
 from graftviz.model.pairwise import PairwiseModel
-from graftviz.reports.layout.picture import GraphPicture
+from graftviz.reports.picture import GraphPicture
 from graftviz.reports.texts import catalogue
 from graftviz.reports.words.inspection import (
     difference_words,

@@ -18,7 +18,7 @@ from graftviz.learning.grafting.grafting_options import settings_of
 from graftviz.learning.pruning.structure_fit import Rows, rows_of
 from graftviz.learning.run import Branch
 from graftviz.learning.settings import OBJECTIVE_NAMES
-from graftviz.reports.layout.growing import GrowingLayout
+from graftviz.reports.layout import GrowingLayout
 from graftviz.reports.replay.records import answer, outcome_record, run_header, step_record
 from graftviz.reports.results import Result, Run
 from graftviz.reports.texts import catalogue

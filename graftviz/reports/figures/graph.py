@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from graftviz.learning.run import Edges, checked_edges
 from graftviz.model.pairwise import HasModel, PairwiseModel, model_of
 from graftviz.reports.figures.style import BLUE, GREEN, GREY, VERMILION, escaped, finish
-from graftviz.reports.layout.static import static_layout
+from graftviz.reports.layout import static_layout
 
 _WIDTHS = (0.8, 2.0, 3.5, 5.0)  # of lines, by the strength of their edges
 _MOST_NAMES = 80  # nodes up to which names are written beside them

@@ -20,7 +20,7 @@ from graftviz.inference.inspect.facts import (
 )
 from graftviz.model.pairwise import HasModel, PairwiseModel, model_of, zero_sum
 from graftviz.reports.figures.style import BLUE, GREY, PURPLE, VERMILION, escaped, finish
-from graftviz.reports.layout.picture import GraphPicture
+from graftviz.reports.picture import GraphPicture
 from graftviz.reports.words.phrases import plural
 
 _LONGEST_LABEL = 16
@@ -217,7 +217,7 @@ def matrix_figure(
     Examples
     --------
     >>> from graftviz.inference.inspect.communities import find_communities
-    >>> from graftviz.reports.layout.picture import graph_picture
+    >>> from graftviz.reports.picture import graph_picture
     >>> communities = find_communities(model.n_variables, model.edges)
     >>> (heat,) = figures.matrix_figure(graph_picture(model), communities, model.names).data
     >>> heat.z.shape

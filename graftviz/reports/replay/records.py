@@ -16,8 +16,7 @@ from graftviz.learning.base import Learner
 from graftviz.learning.run import LearningRun
 from graftviz.learning.trace import ActivationTest, Complexity, ReservoirView, Step
 from graftviz.model.pairwise import zero_sum_norms
-from graftviz.reports.layout.growing import GrowingLayout
-from graftviz.reports.layout.static import static_layout
+from graftviz.reports.layout import GrowingLayout, static_layout
 from graftviz.reports.replay.plain import number, numbers, rounded
 from graftviz.reports.words.answers import node_facts, why_edge, why_not
 from graftviz.reports.words.effect import activation_effect
