@@ -40,7 +40,7 @@ from graftviz.model.pairwise import PairwiseModel
 from graftviz.reports.layout import static_layout
 from graftviz.reports.replay.records import answer
 from graftviz.reports.results import Run
-from graftviz.reports.words.region import SMALLEST_TOLERANCE
+from graftviz.reports.words.regions import SMALLEST_TOLERANCE
 from graftviz.utils.cold_start import is_compiled, mark
 from graftviz.utils.errors import InputError
 from graftviz.utils.options import option_specs

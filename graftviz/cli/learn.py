@@ -42,9 +42,8 @@ from graftviz.learning.settings import methods, rows_fit
 from graftviz.reports.files.run_folder import run_files
 from graftviz.reports.results import Result, Run
 from graftviz.reports.texts import catalogue
-from graftviz.reports.words.not_found import absent_words
-from graftviz.reports.words.phrases import plural
-from graftviz.reports.words.quality import quality_words
+from graftviz.reports.words.answers import absent_words
+from graftviz.reports.words.phrases import plural, quality_words
 from graftviz.reports.words.steps import outcome_words
 from graftviz.utils.cold_start import announced
 from graftviz.utils.errors import InputError

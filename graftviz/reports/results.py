@@ -22,8 +22,8 @@ from graftviz.learning.trace import Step
 from graftviz.model.pairwise import HasModel, model_of
 from graftviz.reports.figures.graph import graph_figure
 from graftviz.reports.files.run_folder import notebook_html, run_html, save_result
-from graftviz.reports.words.not_found import AbsentPair, strongest_absent
-from graftviz.reports.words.remarks import remark_words
+from graftviz.reports.words.answers import AbsentPair, strongest_absent
+from graftviz.reports.words.phrases import remark_words
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -31,8 +31,7 @@ from graftviz.reports.files.tables import (
     weight_intervals_csv,
 )
 from graftviz.reports.texts import catalogue
-from graftviz.reports.words.command_line import learn_command
-from graftviz.reports.words.python_code import TABLE_FILE, learn_code
+from graftviz.reports.words.code import TABLE_FILE, learn_code, learn_command
 from graftviz.utils.errors import InputError
 from graftviz.utils.files import as_bytes
 

@@ -34,12 +34,12 @@ from graftviz.reports.figures.intervals import intervals_figure
 from graftviz.reports.figures.path import path_figure
 from graftviz.reports.figures.samples import pairs_figure, samples_figure
 from graftviz.reports.texts import catalogue
-from graftviz.reports.words.comparison import quantity_rows, reasons_for_difference
-from graftviz.reports.words.phrases import counted
-from graftviz.reports.words.samples import samples_words
-from graftviz.reports.words.selection import (
+from graftviz.reports.words.inspection import quantity_rows, reasons_for_difference
+from graftviz.reports.words.phrases import (
     best_points,
+    counted,
     path_words,
+    samples_words,
     stability_words,
     unknown_minima,
 )

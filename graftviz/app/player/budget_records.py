@@ -19,7 +19,7 @@ from graftviz.model.pairwise import PairwiseModel
 from graftviz.reports.layout import layout_near
 from graftviz.reports.replay.plain import number, placed_nodes
 from graftviz.reports.results import Run
-from graftviz.reports.words.budget import (
+from graftviz.reports.words.learners import (
     amount,
     bounded_start_words,
     bounded_step_words,

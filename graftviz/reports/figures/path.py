@@ -21,7 +21,7 @@ from graftviz.reports.figures.style import (
     curve,
     finish,
 )
-from graftviz.reports.words.selection import best_points
+from graftviz.reports.words.phrases import best_points
 
 _HEIGHT = 720
 _ROWS_OF_PLOTS = 3

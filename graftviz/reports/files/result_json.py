@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from graftviz.evaluation.selection.path import LamPath
 from graftviz.evaluation.selection.stability import EdgeStability
 from graftviz.learning.trace import Certificate
-from graftviz.reports.words.not_found import AbsentPair
+from graftviz.reports.words.answers import AbsentPair
 from graftviz.utils.files import json_text
 from graftviz.utils.options import attributes, option_values
 from graftviz.utils.version import __version__
