@@ -29,7 +29,7 @@ from graftviz.app.material import Upload, prepare
 from graftviz.app.player.models import Loaded, fingerprint_of
 from graftviz.inference.inspect.answers import METHODS, answer_steps
 from graftviz.inference.inspect.facts import mutual_informations
-from graftviz.reports.files.model_tables import edge_frame
+from graftviz.reports.files.tables import edge_frame
 
 SOON = 300.0  # seconds; a first answer on a busy machine may have to be compiled
 

@@ -29,7 +29,7 @@ from graftviz.inference.inspect.facts import (
     strongest_partners,
     total_variations,
 )
-from graftviz.reports.figures.inspect import degree_figure, edge_figure, matrix_figure, node_figure
+from graftviz.reports.figures.model import degree_figure, edge_figure, matrix_figure, node_figure
 from graftviz.reports.picture import MOST_EDGES, MOST_NODES, SURROUNDINGS, graph_picture
 from graftviz.reports.words.inspection import community_words, region_words
 

@@ -18,7 +18,7 @@ from graftviz.__main__ import main
 from graftviz.data.sets.registry import load_dataset
 from graftviz.inference.exact.junction_tree import JunctionTree
 from graftviz.learning.registry import learner_class, learner_names
-from graftviz.reports.files.result_json import result_json
+from graftviz.reports.files.run_folder import result_json
 from graftviz.reports.words import answers
 from graftviz.reports.words.answers import absent_words, strongest_absent
 from graftviz.reports.words.third_variable import conditional_norm

@@ -21,7 +21,7 @@ from graftviz.inference.inspect.facts import changes_by_size, mutual_information
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.model.readwrite.reading import MODEL_FORMATS
 from graftviz.model.readwrite.uai import evidence_text, mar_text
-from graftviz.reports.figures.inspect import (
+from graftviz.reports.figures.model import (
     change_figure,
     degree_figure,
     edge_figure,
@@ -29,15 +29,15 @@ from graftviz.reports.figures.inspect import (
     node_figure,
     norms_figure,
 )
-from graftviz.reports.files.model_tables import (
+from graftviz.reports.files.tables import (
     difference_frame,
     edge_frame,
     marginals_csv,
     model_edges_csv,
     node_frame,
     partner_frame,
+    shown_cell,
 )
-from graftviz.reports.files.spreadsheet import shown_cell
 from graftviz.reports.picture import graph_svg
 from graftviz.reports.texts import catalogue
 from graftviz.reports.words import inspection
