@@ -21,8 +21,6 @@ from graftviz.utils.files import json_text
 from graftviz.utils.memory import parse_size
 from graftviz.utils.options import attributes
 
-NAME = "local"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``local`` to `parser`."""
@@ -50,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Answer the query and print it as JSON; return the exit code."""
     memory = arguments.max_memory
     max_memory = None if memory is None else parse_size(memory, "--max-memory")
-    model = read_model_argument(arguments)
+    model = read_model_argument(arguments.model)
     query = query_index(model, arguments.query)
     evidence = {}
     if arguments.evidence is not None:

@@ -30,8 +30,6 @@ from graftviz.utils.errors import InputError
 from graftviz.utils.files import write_results
 from graftviz.utils.options import checked_seed
 
-NAME = "reproduce"
-REFUSED = 2
 LIST = "list"
 DEFAULT_FOLDER = "reproduced"
 MEASURED = "measured.json"
