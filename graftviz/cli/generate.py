@@ -31,7 +31,7 @@ from graftviz.data.synthetic.potentials import (
 from graftviz.data.table import DiscreteTable
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.model.readwrite.uai import uai_files
-from graftviz.reports.files.tables import table_csv
+from graftviz.reports.files.table_csv import table_csv
 from graftviz.utils.errors import InputError
 from graftviz.utils.files import write_results
 

@@ -45,7 +45,8 @@ from graftviz.reports.files.run_folder import run_files
 from graftviz.reports.results import Result, Run
 from graftviz.reports.texts import catalogue
 from graftviz.reports.words.answers import absent_words
-from graftviz.reports.words.phrases import plural, quality_words
+from graftviz.reports.words.outcomes import quality_words
+from graftviz.reports.words.phrases import plural
 from graftviz.reports.words.steps import outcome_words
 from graftviz.utils.cold_start import announced
 from graftviz.utils.errors import InputError

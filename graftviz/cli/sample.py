@@ -16,7 +16,7 @@ from graftviz.cli.arguments import (
     writing,
 )
 from graftviz.inference.prediction import SAMPLE_METHODS, sample
-from graftviz.reports.files.tables import table_csv
+from graftviz.reports.files.table_csv import table_csv
 from graftviz.utils.files import write_whole
 
 

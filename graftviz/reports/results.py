@@ -23,7 +23,7 @@ from graftviz.model.pairwise import HasModel, model_of
 from graftviz.reports.figures.model import graph_figure
 from graftviz.reports.files.run_folder import notebook_html, run_html, save_result
 from graftviz.reports.words.answers import AbsentPair, strongest_absent
-from graftviz.reports.words.phrases import remark_words
+from graftviz.reports.words.outcomes import remark_words
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -22,7 +22,7 @@ from graftviz.__main__ import main
 from graftviz.cli import COMMANDS, module_of
 from graftviz.cli.arguments import integer, number
 from graftviz.model.readwrite.uai import uai_files
-from graftviz.reports.files.tables import table_csv
+from graftviz.reports.files.table_csv import table_csv
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST = 600  # bytes of a sentence on standard error

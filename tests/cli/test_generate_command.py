@@ -16,7 +16,7 @@ from graftviz import DiscreteTable, read_table
 from graftviz.__main__ import main
 from graftviz.cli.progress import progress
 from graftviz.data.sets.files import read_truth
-from graftviz.reports.files.tables import table_csv
+from graftviz.reports.files.table_csv import table_csv
 
 
 def run(*words: object) -> int:

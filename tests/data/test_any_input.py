@@ -23,12 +23,12 @@ from graftviz.learning.registry import learner_class, learner_names
 from graftviz.model.readwrite.reading import GRAPHML, NODE_LINK, parse_model
 from graftviz.model.readwrite.uai import NamesFile, names_text, uai_text
 from graftviz.reports.files.run_folder import replay_page, result_json
+from graftviz.reports.files.table_csv import table_csv
 from graftviz.reports.files.tables import (
     edges_csv,
     marginals_csv,
     model_edges_csv,
     result_model,
-    table_csv,
     trace_csv,
 )
 from graftviz.reports.files.uploads import read_uploaded_model

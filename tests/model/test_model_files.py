@@ -27,7 +27,8 @@ from graftviz.model.readwrite.reading import (
     read_model_file,
 )
 from graftviz.model.readwrite.uai import write_uai
-from graftviz.reports.files.tables import marginals_csv, model_edges_csv, result_model, shown_cell
+from graftviz.reports.files.table_csv import shown_cell
+from graftviz.reports.files.tables import marginals_csv, model_edges_csv, result_model
 from graftviz.reports.files.uploads import read_uploaded_model
 from graftviz.reports.picture import difference_picture, graph_picture, graph_svg, viridis
 

@@ -19,7 +19,7 @@ from graftviz.cli import COMMANDS
 from graftviz.data.synthetic.potentials import random_model
 from graftviz.evaluation.benchmarks.bench import Measurement, Repetition, Size
 from graftviz.model.readwrite.uai import uai_text
-from graftviz.reports.files.tables import table_csv
+from graftviz.reports.files.table_csv import table_csv
 from graftviz.reports.reproduction.experiment import TINY, PartCache
 from graftviz.utils.files import write_results, write_whole
 

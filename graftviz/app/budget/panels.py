@@ -16,7 +16,8 @@ from graftviz.app.player.models import Loaded
 from graftviz.evaluation.tradeoff import at_equal_cost
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.reports.figures.budget import partition_figure, quality_figure
-from graftviz.reports.files.tables import bounded_steps_csv, table_csv
+from graftviz.reports.files.table_csv import table_csv
+from graftviz.reports.files.tables import bounded_steps_csv
 from graftviz.reports.texts import catalogue
 from graftviz.reports.words.learners import comparison_words, error_words
 from graftviz.utils.errors import InputError

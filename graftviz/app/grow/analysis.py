@@ -34,14 +34,14 @@ from graftviz.reports.figures.samples import pairs_figure, samples_figure
 from graftviz.reports.figures.selection import intervals_figure, path_figure
 from graftviz.reports.texts import catalogue
 from graftviz.reports.words.inspection import quantity_rows, reasons_for_difference
-from graftviz.reports.words.phrases import (
+from graftviz.reports.words.outcomes import (
     best_points,
-    counted,
     path_words,
     samples_words,
     stability_words,
     unknown_minima,
 )
+from graftviz.reports.words.phrases import counted
 from graftviz.utils.errors import InputError
 from graftviz.utils.wording import plain
 

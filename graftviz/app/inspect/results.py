@@ -29,6 +29,7 @@ from graftviz.reports.figures.model import (
     node_figure,
     norms_figure,
 )
+from graftviz.reports.files.table_csv import shown_cell
 from graftviz.reports.files.tables import (
     difference_frame,
     edge_frame,
@@ -36,7 +37,6 @@ from graftviz.reports.files.tables import (
     model_edges_csv,
     node_frame,
     partner_frame,
-    shown_cell,
 )
 from graftviz.reports.picture import graph_svg
 from graftviz.reports.texts import catalogue

@@ -18,7 +18,7 @@ from graftviz.learning.grafting.best_choice import BestChoice
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.reports.layout import static_layout
 from graftviz.reports.results import Run
-from graftviz.reports.words.phrases import quality_words
+from graftviz.reports.words.outcomes import quality_words
 from graftviz.utils.errors import InputError
 
 MOST_VARIABLES = 3_000  # beyond, a region is too small to recognise

@@ -20,7 +20,8 @@ from graftviz.reports.layout import ring_layout
 from graftviz.reports.replay import plain
 from graftviz.reports.results import Run
 from graftviz.reports.words.learners import exchange_step
-from graftviz.reports.words.phrases import plural, remark_words
+from graftviz.reports.words.outcomes import remark_words
+from graftviz.reports.words.phrases import plural
 from graftviz.utils.options import attributes
 
 number = partial(plain.number, digits=7)

@@ -25,7 +25,7 @@ from graftviz.reports.figures.style import (
     escaped,
     finish,
 )
-from graftviz.reports.words.phrases import best_points
+from graftviz.reports.words.outcomes import best_points
 
 # --- path over λ ----------------------------------------------------------------------------------
 

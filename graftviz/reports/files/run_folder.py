@@ -73,7 +73,7 @@ def result_json(
     (null if no rule gives them one). Some keys are optional: ``branch`` if the options changed
     during the run, ``not_found`` with the strongest pairs that are not edges, by variable names,
     if the learner scores pairs, ``quality`` with the loss of rows beside that of independent
-    columns (see :class:`graftviz.learning.quality.Quality`), ``lam_path`` if λ was chosen on a
+    columns (see :class:`graftviz.learning.observer.Quality`), ``lam_path`` if λ was chosen on a
     path, ``stability`` if edges were searched in subsamples, and ``complexity`` if inference was
     bounded. The latter holds R (``value``) and τ (``bound``) of ``measure``, the number of inactive
     pairs excluded by τ (``infeasible``), and the elimination order, by index of variable, with its

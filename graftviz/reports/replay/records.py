@@ -21,7 +21,8 @@ from graftviz.reports.replay.plain import number, numbers, rounded
 from graftviz.reports.words.answers import activation_effect, node_facts, why_edge, why_not
 from graftviz.reports.words.judging import activation_test
 from graftviz.reports.words.learners import counts_of
-from graftviz.reports.words.phrases import quality_words, remark_words, score_line
+from graftviz.reports.words.outcomes import quality_words, remark_words
+from graftviz.reports.words.phrases import score_line
 from graftviz.reports.words.regions import certified_region, region_settings
 from graftviz.reports.words.steps import (
     learner_at,

@@ -41,7 +41,7 @@ from graftviz.reports.reproduction.figures import (
     learning_curves,
     scale_look,
 )
-from graftviz.reports.words.phrases import remark_words
+from graftviz.reports.words.outcomes import remark_words
 from graftviz.utils.files import json_value
 from graftviz.utils.options import attributes, option_values
 

@@ -38,7 +38,13 @@ from graftviz.reports.words.learners import (
     path_absence,
     tree_absence,
 )
-from graftviz.reports.words.phrases import Absence, counted, pair, score, short
+from graftviz.reports.words.phrases import (
+    Absence,
+    counted,
+    pair,
+    score,
+    short,
+)
 from graftviz.reports.words.regions import cheap_tree
 from graftviz.reports.words.steps import learner_at
 from graftviz.reports.words.third_variable import (

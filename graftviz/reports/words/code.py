@@ -126,7 +126,7 @@ def learn_code(
     Parameters
     ----------
     data, learner, seed, reading, file, rows, test_fraction
-        See :func:`graftviz.reports.words.command_line.learn_command`.
+        See :func:`learn_command`.
     branch : Branch, optional
         Change of the learner during the run.
     """
@@ -177,7 +177,7 @@ def dynamics_code(
     Parameters
     ----------
     learner, seed, test_fraction, parents
-        See :func:`graftviz.reports.words.command_line.dynamics_command`.
+        See :func:`dynamics_command`.
     """
     text = learner_code(learner, "dynamics")
     if parents:

@@ -29,13 +29,13 @@ from graftviz.reports.words.learners import (
     path_step,
     tree_step,
 )
+from graftviz.reports.words.outcomes import remark_words
 from graftviz.reports.words.phrases import (
     counted,
     listed,
     listed_edges,
     pair,
     plural,
-    remark_words,
     score,
     short,
     was,

@@ -32,7 +32,7 @@ from graftviz.reports.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, V
 from graftviz.reports.reproduction.claims import Checks, Claim, Frame, Row, Series, rank_correlation
 from graftviz.reports.reproduction.experiment import Experiment, MeasuringTask, Paper, Part
 from graftviz.reports.reproduction.figures import Look, line_figure
-from graftviz.reports.words.phrases import remark_words
+from graftviz.reports.words.outcomes import remark_words
 
 _PAPER = Paper("bounded", "Bounded inference complexity")
 BOUNDED, PENALISED, STAGE_WISE = "bounded", "bounded, ℓ₂ penalty", "bounded, small steps"

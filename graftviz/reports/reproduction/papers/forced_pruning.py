@@ -30,7 +30,7 @@ from graftviz.reports.reproduction.claims import (
 )
 from graftviz.reports.reproduction.experiment import Experiment, MeasuringTask, Part
 from graftviz.reports.reproduction.figures import BASELINE_LOOKS, line_figure, scale_look
-from graftviz.reports.words.phrases import remark_words
+from graftviz.reports.words.outcomes import remark_words
 from graftviz.utils.options import attributes
 
 _REPORT = "Abdelatty, Sahoo and Roy, “Structure learning using forced pruning”"
