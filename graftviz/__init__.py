@@ -69,7 +69,7 @@ _NAMES = {
         "Trace",
     ),
     "graftviz.learning.trees.chow_liu": ("ChowLiu",),
-    "graftviz.reports.estimator.network": ("MarkovNetwork",),
+    "graftviz.reports.estimator": ("MarkovNetwork",),
     "graftviz.reports.files.run_folder": (
         "read_model",
         "read_result",

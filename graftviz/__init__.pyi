@@ -41,7 +41,7 @@ from graftviz.learning.pruning.forced_pruning import ForcedPruning as ForcedPrun
 from graftviz.learning.trace import Step as Step, Trace as Trace
 from graftviz.learning.trees.chow_liu import ChowLiu as ChowLiu
 from graftviz.reports import figures as figures
-from graftviz.reports.estimator.network import MarkovNetwork as MarkovNetwork
+from graftviz.reports.estimator import MarkovNetwork as MarkovNetwork
 from graftviz.reports.files.run_folder import (
     read_model as read_model,
     read_result as read_result,

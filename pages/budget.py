@@ -13,7 +13,7 @@ from graftviz.app.frame.run_files import run_note
 from graftviz.app.frame.upload import show_upload
 from graftviz.app.frame.view import BUDGET
 from graftviz.app.session import page_state
-from graftviz.reports.words.budget import cost_sentence
+from graftviz.reports.words.learners import cost_sentence
 
 engine = enter_page("budget")
 state = page_state("budget", BudgetState)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graftviz.reports.words.glossary import GLOSSARY, Term
+from graftviz.reports.words.lessons import GLOSSARY, Term
 
 _HEAD = """# Glossary
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from graftviz.reports.words.lessons import LESSONS
-from graftviz.reports.words.teacher_sheet import sheet_markdown
+from graftviz.reports.words.lessons import LESSONS, sheet_markdown
 
 _HEAD = """# Lessons
 

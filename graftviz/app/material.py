@@ -20,7 +20,7 @@ from graftviz.dynamics.measuring import PreparedSeries, prepare_series
 from graftviz.learning.base import Learner
 from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.learning.trees.chow_liu import ChowLiu
-from graftviz.reports.layout.places import common_places
+from graftviz.reports.layout import common_places
 from graftviz.reports.results import learn
 from graftviz.utils.errors import InputError
 from graftviz.utils.options import option_specs

@@ -27,7 +27,7 @@ from graftviz.dynamics.measuring import (
     measuring_curves,
     regress_all,
 )
-from graftviz.evaluation.race import rehearse, small_data
+from graftviz.evaluation.race import small_data, warm_up
 from graftviz.evaluation.reservoir import ranked_steps, simulated_ranks
 from graftviz.evaluation.tradeoff import BOUNDS, measuring_path
 from graftviz.inference.local.influence import influence_of
@@ -40,10 +40,10 @@ from graftviz.learning.grafting.best_choice import BestChoice
 from graftviz.learning.pruning.forced_pruning import ForcedPruning, Heuristic
 from graftviz.learning.registry import learner_class, learner_names
 from graftviz.model.pairwise import PairwiseModel
-from graftviz.reports.layout.static import static_layout
+from graftviz.reports.layout import static_layout
 from graftviz.reports.replay.records import answer
 from graftviz.reports.results import Run
-from graftviz.reports.words.region import SMALLEST_TOLERANCE
+from graftviz.reports.words.regions import SMALLEST_TOLERANCE
 from graftviz.utils.cold_start import is_compiled, mark
 from graftviz.utils.errors import InputError
 from graftviz.utils.options import option_specs
@@ -200,7 +200,7 @@ def warm_regions() -> None:
 def warm_pruning() -> None:
     """Prune by every heuristic."""
     for heuristic in get_args(Heuristic):
-        rehearse(ForcedPruning(heuristic=heuristic))
+        warm_up(ForcedPruning(heuristic=heuristic))
     static_layout(3, np.array([[0, 1], [1, 2]]))
 
 

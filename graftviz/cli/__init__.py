@@ -1,8 +1,8 @@
 """The commands of ``python -m graftviz``, one module each.
 
-A module ``graftviz.cli.<name>``, with underscores for hyphens, has ``NAME``,
-``add_arguments(parser)`` and ``run(arguments) -> int``, which returns the exit code and raises
-InputError for errors that the user can correct.
+A module ``graftviz.cli.<name>``, with underscores for hyphens, has ``add_arguments(parser)`` and
+``run(arguments) -> int``, which returns the exit code and raises InputError for errors that the
+user can correct.
 """
 
 # Name and one-line help. Modules are imported only when their command is called, so that help does

@@ -14,7 +14,6 @@ from graftviz.utils.errors import InputError
 from graftviz.utils.installed import beside_package
 from graftviz.utils.wording import quoted
 
-NAME = "app"
 _ADDRESS = re.compile(r"[A-Za-z0-9.:-]{1,253}")
 
 

@@ -144,6 +144,23 @@ def chosen_options(arguments: argparse.Namespace, cls: type) -> dict[str, Any]:
     return {spec.name: getattr(arguments, spec.name) for spec in option_specs(cls)}
 
 
+def settings(texts: list[str], flag: str, example: str) -> dict[str, str]:
+    """Parse repeated ``OPTION=VALUE`` arguments into a dict.
+
+    Raises
+    ------
+    InputError
+        If a text has no equals sign.
+    """
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise InputError(f"{flag} needs OPTION=VALUE, for example {example}; got {text!r}.")
+        found[name.strip()] = value
+    return found
+
+
 def checked_path(text: str) -> Path:
     """Parse a path that is part of a longer argument such as ``NAME=PATH``.
 
@@ -174,18 +191,7 @@ def add_model_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=path, metavar="MODEL", help=_MODEL_HELP)
 
 
-def read_model_argument(arguments: argparse.Namespace) -> PairwiseModel:
-    """Read the model and print notes about its interpretation to standard error.
-
-    Raises
-    ------
-    InputError
-        If there is no model, or it is malformed.
-    """
-    return checked_model(arguments.model)
-
-
-def checked_model(path: Path) -> PairwiseModel:
+def read_model_argument(path: Path) -> PairwiseModel:
     """Read a model and print notes about its interpretation to standard error.
 
     Raises

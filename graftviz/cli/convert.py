@@ -7,8 +7,6 @@ import argparse
 from graftviz.cli.arguments import add_model_argument, path, read_model_argument, writing
 from graftviz.reports.files.run_folder import write_model
 
-NAME = "convert"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``convert`` to `parser`."""
@@ -23,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read and write the model; return the exit code."""
-    model = read_model_argument(arguments)
+    model = read_model_argument(arguments.model)
     with writing(arguments.file):
         write_model(model, arguments.file)
     print(f"{model.n_variables:,} variables and {model.n_edges:,} edges in {arguments.file}")

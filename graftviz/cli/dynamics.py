@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 from graftviz import dynamics
-from graftviz.cli import public
 from graftviz.cli.arguments import (
     INTERRUPTED,
     add_held_out,
@@ -19,6 +18,7 @@ from graftviz.cli.arguments import (
     integer,
     option_line,
     path,
+    settings,
 )
 from graftviz.cli.progress import progress
 from graftviz.data.series.reading import SeriesOptions
@@ -29,7 +29,6 @@ from graftviz.utils.errors import InputError
 from graftviz.utils.files import write_results
 from graftviz.utils.options import checked_seed, option_specs, parse_options
 
-NAME = "dynamics"
 RESULT, MATRIX = "result.json", "matrix.csv"
 _TEST_FRACTION = 0.2
 
@@ -72,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Learn, write and summarise; return the exit code."""
     cls = dynamics.dynamics_learner(arguments.learner)
-    options = parse_options(cls, public.settings(arguments.set, "--set", "parents=15"))
+    options = parse_options(cls, settings(arguments.set, "--set", "parents=15"))
     learner = _learner(cls(**options), arguments, names=None)
     checked_seed(arguments.seed)
     series = _read(arguments, arguments.series)

@@ -35,7 +35,6 @@ from graftviz.reports.files.table_csv import table_csv
 from graftviz.utils.errors import InputError
 from graftviz.utils.files import write_results
 
-NAME = "generate"
 FIXED_GRAPHS = {"karate": karate_graph, "les-miserables": les_miserables_graph}
 GRAPHS = ("scale-free", "grid", "random", *FIXED_GRAPHS)
 NODES = 200

@@ -34,7 +34,6 @@ from graftviz.utils.files import json_text, write_results
 from graftviz.utils.memory import parse_size, resident_bytes, size_text
 from graftviz.utils.wording import quoted
 
-NAME = "infer"
 MARGINALS, PARTITION = "marginals.MAR", "partition.PR"
 _KERNELS = 60_000_000  # bytes added by loading the compiled kernels
 _ITERATIVE = ("damping", "tolerance", "max_sweeps")
@@ -93,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Infer, write and summarise; return the exit code."""
     settings = _settings(arguments)
     memory = _memory(arguments)
-    model = read_model_argument(arguments)
+    model = read_model_argument(arguments.model)
     evidence = _evidence(arguments, model)
     if arguments.out is None:
         beliefs, _ = _inferred(arguments, model, evidence, settings, memory)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from graftviz.cli import public, resources, selection
+from graftviz.cli import resources, selection
 from graftviz.cli.arguments import (
     INTERRUPTED,
     add_held_out,
@@ -25,6 +25,7 @@ from graftviz.cli.arguments import (
     integer,
     option_line,
     path,
+    settings,
 )
 from graftviz.cli.progress import progress
 from graftviz.cli.selection import Selection
@@ -32,6 +33,7 @@ from graftviz.data.coding import TableOptions
 from graftviz.data.sets.dataset import DataSet, positions_from_names
 from graftviz.data.sets.files import read_positions, read_truth
 from graftviz.data.sets.generated import is_generated
+from graftviz.data.sets.public import PUBLIC
 from graftviz.data.sets.registry import dataset_keys, load_dataset
 from graftviz.data.table import DiscreteTable
 from graftviz.learning.base import Learner
@@ -42,9 +44,9 @@ from graftviz.learning.settings import methods, rows_fit
 from graftviz.reports.files.run_folder import run_files
 from graftviz.reports.results import Result, Run
 from graftviz.reports.texts import catalogue
-from graftviz.reports.words.not_found import absent_words
+from graftviz.reports.words.answers import absent_words
+from graftviz.reports.words.outcomes import quality_words
 from graftviz.reports.words.phrases import plural
-from graftviz.reports.words.quality import quality_words
 from graftviz.reports.words.steps import outcome_words
 from graftviz.utils.cold_start import announced
 from graftviz.utils.errors import InputError
@@ -52,7 +54,7 @@ from graftviz.utils.files import write_results
 from graftviz.utils.options import OptionSpec, option_specs, parse_options
 from graftviz.utils.wording import nearest
 
-NAME = "learn"
+_FOR_TABLES = tuple(spec.name for spec in option_specs(TableOptions))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -91,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     selection.add_arguments(parser)
     resources.add_arguments(parser)
     add_options(parser.add_argument_group("reading"), TableOptions)
-    public.add_arguments(parser)
+    _add_public_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -155,7 +157,7 @@ def _print_changed_methods(learner: Learner, table: DiscreteTable) -> None:
 
 def _learner(arguments: argparse.Namespace) -> Learner:
     cls = learner_class(arguments.learner)
-    texts = public.settings(arguments.set, "--set", "lam=0.001")
+    texts = settings(arguments.set, "--set", "lam=0.001")
     if arguments.max_edges is not None:
         if "max_edges" in texts:
             raise InputError("The edge budget is set twice: by --max-edges and by --set.")
@@ -166,7 +168,7 @@ def _learner(arguments: argparse.Namespace) -> Learner:
 def _read(arguments: argparse.Namespace) -> DataSet:
     """Return the training table, with test rows, true structure and positions if there are any."""
     reading = TableOptions(**chosen_options(arguments, TableOptions)).arguments()
-    data = public.read(arguments)
+    data = _read_public(arguments)
     is_built_in = arguments.table in dataset_keys() or is_generated(arguments.table)
     if is_built_in and not Path(arguments.table).exists():
         data = load_dataset(arguments.table)
@@ -211,9 +213,9 @@ def _load_engine(learning: Run) -> None:
         # Codes of more than one byte, for variables of many states, need kernels of their own.
         wide = bool(learning.table.cardinalities.max() > 256)
         small = DiscreteTable.from_codes(chain, cardinalities=[300 if wide else 3, 3, 3, 3, 3, 3])
-        rehearsal = Run(small, learning.learner.for_rehearsal(), test=small)
+        warm_up = Run(small, learning.learner.for_rehearsal(), test=small)
         with announced(learning.learner):
-            while rehearsal.advance():
+            while warm_up.advance():
                 pass
 
 
@@ -304,4 +306,62 @@ def _options_help() -> list[str]:
     for group in dict.fromkeys(map(tuple, owners.values())):
         lines.append(f"options of {', '.join(group)} (--set OPTION=VALUE, shown with defaults):")
         lines += [option_line(spec) for spec, names in owners.items() if tuple(names) == group]
-    return lines + public.data_help(option_line)
+    return lines + _public_help()
+
+
+# --- public data sets as NAME:PATH in place of a table --------------------------------------------
+
+
+def _add_public_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of public data sets; those of tables must be added before."""
+    parser.add_argument(
+        "--read",
+        action="append",
+        default=[],
+        metavar="OPTION=VALUE",
+        help="an option of a public data set, see below; may be repeated",
+    )
+    parser.set_defaults(table_defaults={flag: parser.get_default(flag) for flag in _FOR_TABLES})
+
+
+def _read_public(arguments: argparse.Namespace) -> DataSet | None:
+    """Read the public data set that TABLE names, or return None if it names none.
+
+    Raises
+    ------
+    InputError
+        If its files cannot be read, or a flag is set that applies to other data only.
+    """
+    name, colon, path = arguments.table.partition(":")
+    if not colon or name not in PUBLIC or Path(arguments.table).exists():
+        is_other = not colon or is_generated(arguments.table) or Path(arguments.table).exists()
+        hint = nearest(name, PUBLIC, shown=lambda near: f"{near}:{path}")
+        if hint and not is_other:
+            raise InputError(f"There is no file and no public data set {name!r}; {hint}")
+        if arguments.read:
+            prefixes = ", ".join(f"{name}:PATH" for name in PUBLIC)
+            raise InputError(
+                f"--read is for public data sets, {prefixes}, not for {arguments.table}."
+            )
+        return None
+    if not path:
+        raise InputError(f"{name}: needs a path; {name}:PATH takes {PUBLIC[name].files}.")
+    for flag, default in arguments.table_defaults.items():
+        if getattr(arguments, flag) != default:
+            raise InputError(
+                f"--{flag.replace('_', '-')} is for tables; {name} has its own options, set by "
+                "--read, see --help."
+            )
+    reader = PUBLIC[name]
+    texts = settings(arguments.read, "--read", f"{option_specs(reader)[0].name}=VALUE")
+    return reader(**parse_options(reader, texts)).read(path)
+
+
+def _public_help() -> list[str]:
+    """Return the public data sets and their options as lines for the end of the help."""
+    lines = ["public data sets (download them, then use NAME:PATH as TABLE):"]
+    lines += [f"  {name}:PATH  {PUBLIC[name].files}" for name in PUBLIC]
+    for name in PUBLIC:
+        lines.append(f"options of {name}:PATH (--read OPTION=VALUE, shown with defaults):")
+        lines += [option_line(spec) for spec in option_specs(PUBLIC[name])]
+    return lines

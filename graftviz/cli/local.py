@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Mapping
 
 from graftviz.cli.arguments import (
     add_model_argument,
@@ -12,13 +13,12 @@ from graftviz.cli.arguments import (
     path,
     read_model_argument,
 )
-from graftviz.inference.local.marginal import ExpansionOptions, local_marginal
+from graftviz.inference.local.marginal import ExpansionOptions, LocalMarginal, local_marginal
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.model.readwrite.uai import read_evidence
-from graftviz.reports.files.local_json import local_json
+from graftviz.utils.files import json_text
 from graftviz.utils.memory import parse_size
-
-NAME = "local"
+from graftviz.utils.options import attributes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Answer the query and print it as JSON; return the exit code."""
     memory = arguments.max_memory
     max_memory = None if memory is None else parse_size(memory, "--max-memory")
-    model = read_model_argument(arguments)
+    model = read_model_argument(arguments.model)
     query = query_index(model, arguments.query)
     evidence = {}
     if arguments.evidence is not None:
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         evidence=evidence,
         max_memory=max_memory,
     )
-    print(local_json(answer, model, evidence), end="")
+    print(_local_json(answer, model, evidence), end="")
     return 0
 
 
@@ -75,3 +75,28 @@ def query_index(model: PairwiseModel, text: str) -> int:
     if number and (int(number[1]) in range(model.n_variables) or text not in model.names):
         return model.index_of(int(number[1]))
     return model.index_of(text)
+
+
+def _local_json(
+    answer: LocalMarginal, model: PairwiseModel, evidence: Mapping[int, int] | None = None
+) -> str:
+    """Return a local marginal as JSON, with the names and labels of the model.
+
+    ``bound`` is always finite; a vacuous bound is 1. ``evidence`` maps indices of variables to
+    indices of states.
+    """
+    content = {
+        "query": answer.query,
+        "name": model.names[answer.query],
+        "states": list(model.labels[answer.query]),
+        "marginal": answer.marginal,
+        **attributes(answer, "bound", "certified", "nontrivial_bound"),
+        "reached_tolerance": answer.certified,
+        "nodes": answer.nodes,
+        "names": [model.names[i] for i in answer.nodes.tolist()],
+        **attributes(answer, "cut", "expansion", "method", "stop_reason"),
+        "evidence": {str(i): state for i, state in (evidence or {}).items()},
+        "dobrushin_coefficient": answer.history[-1].coefficient,
+        "history": [attributes(step, "added", "size", "bound") for step in answer.history],
+    }
+    return json_text(content, indent=1)

@@ -12,9 +12,9 @@ from graftviz.cli.progress import progress
 from graftviz.reports.reproduction.data import Data, assigned, missing_data_sentence
 from graftviz.reports.reproduction.experiment import (
     PAPER,
-    REHEARSAL,
     SCALES,
     SMALL,
+    TINY,
     Experiment,
     PartCache,
     Reproduction,
@@ -30,8 +30,6 @@ from graftviz.utils.errors import InputError
 from graftviz.utils.files import write_results
 from graftviz.utils.options import checked_seed
 
-NAME = "reproduce"
-REFUSED = 2
 LIST = "list"
 DEFAULT_FOLDER = "reproduced"
 MEASURED = "measured.json"
@@ -47,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scale",
         choices=SCALES,
         default=SMALL,
-        help=f"{SMALL}: a minute or two; {PAPER}: the paper's sizes; {REHEARSAL}: tiny data, "
+        help=f"{SMALL}: a minute or two; {PAPER}: the paper's sizes; {TINY}: tiny data, "
         f"to check that it runs (default: {SMALL})",
     )
     parser.add_argument(

@@ -19,8 +19,6 @@ from graftviz.inference.prediction import SAMPLE_METHODS, sample
 from graftviz.reports.files.table_csv import table_csv
 from graftviz.utils.files import write_whole
 
-NAME = "sample"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``sample`` to `parser`."""
@@ -44,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Draw and write the rows; return the exit code."""
-    model = read_model_argument(arguments)
+    model = read_model_argument(arguments.model)
     table = sample(
         model,
         arguments.rows,

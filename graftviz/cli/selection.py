@@ -17,9 +17,7 @@ from graftviz.evaluation.selection.stability import (
     stability_steps,
 )
 from graftviz.learning.base import Learner
-from graftviz.reports.figures.intervals import intervals_figure
-from graftviz.reports.figures.path import path_figure
-from graftviz.reports.figures.stability import stability_figure
+from graftviz.reports.figures.selection import intervals_figure, path_figure, stability_figure
 from graftviz.reports.figures.style import figure_html
 from graftviz.reports.files.tables import path_csv, stability_csv, weight_intervals_csv
 from graftviz.reports.results import Result, Run

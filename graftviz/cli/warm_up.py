@@ -9,8 +9,6 @@ from graftviz.cli.progress import progress
 from graftviz.utils.cold_start import can_store
 from graftviz.utils.errors import InputError
 
-NAME = "warm-up"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add no arguments: there is one way to compile everything."""

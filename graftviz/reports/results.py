@@ -20,10 +20,10 @@ from graftviz.learning.registry import DEFAULT
 from graftviz.learning.run import Edges, LearningResult, LearningRun, checked_edges, finish
 from graftviz.learning.trace import Step
 from graftviz.model.pairwise import HasModel, model_of
-from graftviz.reports.figures.graph import graph_figure
+from graftviz.reports.figures.model import graph_figure
 from graftviz.reports.files.run_folder import notebook_html, run_html, save_result
-from graftviz.reports.words.not_found import AbsentPair, strongest_absent
-from graftviz.reports.words.remarks import remark_words
+from graftviz.reports.words.answers import AbsentPair, strongest_absent
+from graftviz.reports.words.outcomes import remark_words
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -16,7 +16,7 @@ from graftviz.__main__ import main
 from graftviz.learning.run import Branch
 from graftviz.model.readwrite.reading import MODEL_FORMATS
 from graftviz.reports.texts import catalogue
-from graftviz.reports.words.python_code import learn_code
+from graftviz.reports.words.code import learn_code
 
 PAGES = [page for page in QUICK if page != "lessons"]
 FORMATS = {each.file for each in MODEL_FORMATS}

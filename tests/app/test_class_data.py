@@ -18,7 +18,7 @@ from graftviz import InputError
 from graftviz.app.frame.class_data import CLASS_DATA, class_data
 from graftviz.data.sets.public import REGIONS
 from graftviz.learning.trees.chow_liu import ChowLiu
-from graftviz.reports.words.command_line import learn_command
+from graftviz.reports.words.code import learn_command
 
 PARTY_CODES = {"D": "100", "R": "200", "Indep": "328"}
 ROLL_CALLS = 60

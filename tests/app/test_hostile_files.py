@@ -25,8 +25,8 @@ from graftviz import InputError, Result, read_table
 from graftviz.app.dynamics.panels import MOST_BYTES
 from graftviz.data.series.reading import read_series
 from graftviz.data.sets.files import read_positions, read_truth
-from graftviz.reports.files.model_tables import marginals_csv
-from graftviz.reports.files.spreadsheet import shown_cell
+from graftviz.reports.files.table_csv import shown_cell
+from graftviz.reports.files.tables import marginals_csv
 from graftviz.reports.files.uploads import read_uploaded_model
 
 MOST_SECONDS = 2.0  # of processor time on a machine that adds a million numbers in 16 ms

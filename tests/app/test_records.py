@@ -15,7 +15,7 @@ from fakes import finished_run
 from learner_cases import followers_table
 
 from graftviz import BestChoice, EdgeGrafting, FeatureGrafting, FirstHit, InputError, Run
-from graftviz.reports.layout.growing import GrowingLayout
+from graftviz.reports.layout import GrowingLayout
 from graftviz.reports.replay.records import answer, recorded_run, run_header, step_record
 
 PLAYER = (Path(__file__).resolve().parents[2] / "docs" / "player.md").read_text(encoding="utf-8")

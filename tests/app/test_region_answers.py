@@ -31,8 +31,8 @@ from graftviz.data.synthetic.potentials import joint_probabilities, joint_states
 from graftviz.inference.local.local_model import CUTS
 from graftviz.learning.base import Learner
 from graftviz.reports.replay.records import answer
-from graftviz.reports.words import region
-from graftviz.reports.words.region import certified_region, region_settings
+from graftviz.reports.words import regions
+from graftviz.reports.words.regions import certified_region, region_settings
 
 N = 9
 SLACK = 1e-9  # floating point
@@ -82,7 +82,7 @@ def test_error_of_answer_never_exceeds_its_bound(
     run: Run, cut: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for most, tolerance in ((3, 0.05), (16, 0.001)):
-        monkeypatch.setattr(region, "MAX_SIZE", most)
+        monkeypatch.setattr(regions, "MAX_SIZE", most)
         for t in some_steps(run):
             truth = true_marginals(model_at(run, t))
             for i in range(N):

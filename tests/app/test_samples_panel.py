@@ -17,7 +17,7 @@ from graftviz.data.synthetic.potentials import joint_probabilities, joint_states
 from graftviz.data.table import DiscreteTable
 from graftviz.inference.inspection import MOST_STATES, SAMPLES, compare_samples
 from graftviz.reports.figures.samples import pairs_figure, samples_figure
-from graftviz.reports.words.samples import pair_name, samples_words
+from graftviz.reports.words.outcomes import pair_name, samples_words
 from graftviz.utils.errors import InputError
 
 SURE = 5.0  # standard errors

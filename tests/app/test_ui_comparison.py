@@ -19,7 +19,7 @@ from graftviz import (
 )
 from graftviz.app.material import Material, automatic_values, prepare
 from graftviz.learning.base import Learner
-from graftviz.reports.words.comparison import false_edges
+from graftviz.reports.words.inspection import false_edges
 
 
 @functools.cache

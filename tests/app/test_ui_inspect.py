@@ -29,7 +29,7 @@ from graftviz.app.material import Upload, prepare
 from graftviz.app.player.models import Loaded, fingerprint_of
 from graftviz.inference.inspection import mutual_informations
 from graftviz.inference.queries import CHOICES, answer_steps
-from graftviz.reports.files.model_tables import edge_frame
+from graftviz.reports.files.tables import edge_frame
 
 SOON = 300.0  # seconds; a first answer on a busy machine may have to be compiled
 

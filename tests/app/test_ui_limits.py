@@ -18,7 +18,7 @@ from graftviz.app.material import prepare
 from graftviz.app.run_limits import RunCheck, fewer_edges, judge
 from graftviz.data.sets.registry import load_dataset
 from graftviz.learning.registry import learner_class
-from graftviz.reports.words.command_line import learn_command
+from graftviz.reports.words.code import learn_command
 
 TABLE = random_table(0, 60, 400)
 

@@ -20,7 +20,7 @@ from graftviz.app.prune.state import PruneState
 from graftviz.data.sets.dataset import DataSet
 from graftviz.learning.pruning.forced_pruning import HEURISTICS
 from graftviz.learning.pruning.structure_fit import rows_of
-from graftviz.reports.layout.ring import ring_layout
+from graftviz.reports.layout import ring_layout
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ def load(key: str, seed: int) -> Material:
 @pytest.fixture
 def warmed(monkeypatch: pytest.MonkeyPatch) -> list[Learner]:
     learners: list[Learner] = []
-    monkeypatch.setattr(recorders, "rehearse", learners.append)
+    monkeypatch.setattr(recorders, "warm_up", learners.append)
     return learners
 
 

@@ -13,7 +13,7 @@ from axe import (
 )
 from sample_records import sample_run
 
-from graftviz.reports.files.replay import replay_page
+from graftviz.reports.files.run_folder import replay_page
 
 pytestmark = pytest.mark.browser
 

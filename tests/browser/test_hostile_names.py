@@ -14,11 +14,10 @@ from waiting import eventually
 
 import graftviz as gv
 from graftviz import Run, read_table
-from graftviz.reports.figures.inspect import edge_figure, node_figure
+from graftviz.reports.figures.model import edge_figure, node_figure
 from graftviz.reports.figures.style import figure_html
-from graftviz.reports.files.replay import replay_page
-from graftviz.reports.files.svg import graph_svg
-from graftviz.reports.layout.picture import graph_picture
+from graftviz.reports.files.run_folder import replay_page
+from graftviz.reports.picture import graph_picture, graph_svg
 from graftviz.reports.replay.records import recorded_run
 
 pytestmark = pytest.mark.browser

@@ -11,8 +11,8 @@ from fakes import finished_run
 from sample_records import sample_run
 
 import graftviz as gv
-from graftviz.reports.files import replay
-from graftviz.reports.files.replay import replay_page
+from graftviz.reports.files import run_folder
+from graftviz.reports.files.run_folder import replay_page
 from graftviz.reports.replay.records import recorded_run
 
 pytestmark = pytest.mark.browser
@@ -187,7 +187,7 @@ def test_run_of_a_thousand_variables(replayed: Any, until: Any) -> None:
 
 
 def test_compressed_run_is_unpacked(replayed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replay, "_PLAIN_LIMIT", 1000)
+    monkeypatch.setattr(run_folder, "_PLAIN_LIMIT", 1000)
     page = replayed(sample_run(12, max_steps=6))
     assert page.evaluate("document.getElementById('run').type") == "application/gzip"
     assert page.evaluate("replay.log.ready") == 6

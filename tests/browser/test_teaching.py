@@ -11,8 +11,7 @@ from urllib.parse import urljoin
 import pytest
 from waiting import eventually
 
-from graftviz.reports.words.lessons import GUIDES, TOUR, Lesson, Stop
-from graftviz.reports.words.teacher_sheet import begin_address
+from graftviz.reports.words.lessons import GUIDES, TOUR, Lesson, Stop, begin_address
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

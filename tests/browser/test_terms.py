@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sample_records import sample_run
 
-from graftviz.reports.files.replay import replay_page
-from graftviz.reports.words.glossary import GLOSSARY
+from graftviz.reports.files.run_folder import replay_page
+from graftviz.reports.words.lessons import GLOSSARY
 
 pytestmark = pytest.mark.browser
 

@@ -22,14 +22,17 @@ from graftviz import DiscreteTable, InputError, PairwiseMRF, Run, read_table
 from graftviz.learning.registry import learner_class, learner_names
 from graftviz.model.readwrite.reading import GRAPHML, NODE_LINK, parse_model
 from graftviz.model.readwrite.uai import NamesFile, names_text, uai_text
-from graftviz.reports.files.model_tables import marginals_csv, model_edges_csv
-from graftviz.reports.files.replay import replay_page
-from graftviz.reports.files.result_json import result_json
-from graftviz.reports.files.svg import graph_svg
+from graftviz.reports.files.run_folder import replay_page, result_json
 from graftviz.reports.files.table_csv import table_csv
-from graftviz.reports.files.tables import edges_csv, result_model, trace_csv
+from graftviz.reports.files.tables import (
+    edges_csv,
+    marginals_csv,
+    model_edges_csv,
+    result_model,
+    trace_csv,
+)
 from graftviz.reports.files.uploads import read_uploaded_model
-from graftviz.reports.layout.picture import graph_picture
+from graftviz.reports.picture import graph_picture, graph_svg
 from graftviz.reports.replay.records import recorded_run
 from graftviz.utils.options import option_specs
 

@@ -14,7 +14,7 @@ from graftviz.data.sets.generated import Generated, generated
 from graftviz.data.sets.registry import load_dataset
 from graftviz.data.synthetic.potentials import add_noise
 from graftviz.learning.trees.chow_liu import ChowLiu
-from graftviz.reports.words.command_line import learn_command
+from graftviz.reports.words.code import learn_command
 
 TABLE = DiscreteTable.from_codes(np.repeat([[1, 2]], 20_000, axis=0), labels=["ab", "abcd"])
 SMALL = Generated(variables=9, samples=200, noise=0.25, data_seed=3)

@@ -169,7 +169,7 @@ def test_row_has_medians_ratio_and_verdicts():
     goals = (Goal("ratio", 2.0, 3.0), Goal("objective gap", 0.005, 0.001), Goal("F1", 0.5, 0.9))
     twin = Yardstick("twin", spent(5.0, objective=2.0))
     row = Lab().measure(Measurement("work", SMALL, work, yardstick=twin, goals=goals))
-    assert row.repetitions == 7  # the first of the eight was the rehearsal
+    assert row.repetitions == 7  # the first of the eight was the warm-up
     assert row.values["seconds"] == 2.0
     assert row.values["ratio"] == 2.5
     assert row.values["objective gap"] == pytest.approx(0.01)
@@ -205,7 +205,7 @@ def test_missing_data_and_yardsticks_are_reported():
     row = lab.measure(Measurement("x", given, bench_work.learning(bench_work.defaults)))
     assert row.missing == "the data set nltcs is missing"
     assert not row.values
-    yardstick = Yardstick("edge grafting", bench_work.edge_grafting_row, rehearse=False)
+    yardstick = Yardstick("edge grafting", bench_work.edge_grafting_row, warm_up=False)
     row = lab.measure(Measurement("y", SMALL, spent(1.0), yardstick=yardstick))
     assert row.missing == "edge grafting, belief score was not measured"
     assert "ratio" not in row.values
@@ -217,7 +217,7 @@ def test_learner_is_compared_with_earlier_row_and_truth():
     grafting = f"edge grafting, {bench_work.PAPER}"
     learner = bench_work.learning(bench_work.edge_grafting)
     first = lab.measure(Measurement(grafting, SMALL, learner, group="learners"))
-    yardstick = Yardstick("edge grafting", bench_work.edge_grafting_row, rehearse=False)
+    yardstick = Yardstick("edge grafting", bench_work.edge_grafting_row, warm_up=False)
     work = bench_work.learning(bench_work.best_choice(1.0))
     row = lab.measure(Measurement("best-choice", SMALL, work, yardstick, group="learners"))
     assert row.yardstick_values["seconds"] == first.values["seconds"]
@@ -245,8 +245,8 @@ def test_values_of_several_samples_are_medians():
         seconds = {3: 1.0, 5: 4.0, 8: 2.0}[size.seed]
         return Repetition(seconds, seconds, None, {"recall": size.seed / 10})
 
-    twin = Yardstick("twin", lambda lab, size: Repetition(10.0 * size.seed, 0.0), rehearse=False)
-    measured = Measurement("work", SMALL, work, yardstick=twin, rehearse=False, seeds=(3, 5, 8))
+    twin = Yardstick("twin", lambda lab, size: Repetition(10.0 * size.seed, 0.0), warm_up=False)
+    measured = Measurement("work", SMALL, work, yardstick=twin, warm_up=False, seeds=(3, 5, 8))
     row = Lab().measure(measured)
     assert seeds == [3, 5, 8]
     assert row.values["seconds"] == row.values["wall"] == 2.0
@@ -280,7 +280,7 @@ def test_declared_measurements_are_distinct():
 
 
 def tiny(measurement):
-    return dataclasses.replace(measurement, size=measurement.size.rehearsal(), rehearse=False)
+    return dataclasses.replace(measurement, size=measurement.size.tiny(), warm_up=False)
 
 
 def test_every_declared_measurement_runs():

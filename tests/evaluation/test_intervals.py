@@ -14,7 +14,7 @@ from graftviz.data.synthetic.potentials import random_model, sample_exact
 from graftviz.evaluation.selection.fits import learner_seed, subsample_rows, subsample_size
 from graftviz.evaluation.selection.intervals import wilson_interval
 from graftviz.model.pairwise import zero_sum
-from graftviz.reports.figures.intervals import intervals_figure
+from graftviz.reports.figures.selection import intervals_figure
 from graftviz.reports.files.tables import stability_csv
 
 TREE = np.array([(0, 1), (0, 2), (1, 3), (1, 4), (2, 5)])

@@ -23,8 +23,7 @@ from graftviz.evaluation.race import (
 from graftviz.reports.figures.race import race_figure
 from graftviz.reports.figures.style import figure_html
 from graftviz.reports.files.tables import race_csv
-from graftviz.reports.layout.places import common_places
-from graftviz.reports.layout.static import static_layout
+from graftviz.reports.layout import common_places, static_layout
 
 MOMENT = Moment(0, 0.0, 0, 0, 0, 1.0, None, None, None)
 

@@ -19,7 +19,7 @@ from graftviz.evaluation.reservoir import (
 )
 from graftviz.learning.grafting.reservoir import activation
 from graftviz.reports.figures.reservoir import activation_figure, rank_figure
-from graftviz.reports.words.reservoir import activation_words, simulation_words
+from graftviz.reports.words.steps import activation_words, simulation_words
 
 
 def finished(variables: int, largest: int, trials: int, seed: int = 0) -> RankSimulation:

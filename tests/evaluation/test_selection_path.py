@@ -27,7 +27,7 @@ from graftviz.evaluation.selection.fits import (
 from graftviz.evaluation.selection.path import RISING, PathPoint, lam_path_steps
 from graftviz.inference.likelihood import nlpl
 from graftviz.learning.registry import learner_class, learner_names
-from graftviz.reports.figures.path import path_figure
+from graftviz.reports.figures.selection import path_figure
 from graftviz.utils.options import option_specs
 
 WITH_LAM = [

@@ -12,7 +12,7 @@ from graftviz.data.synthetic.graphs import grid_graph
 from graftviz.data.synthetic.potentials import random_model, sample_exact
 from graftviz.evaluation.tradeoff import TradeOff, at_equal_cost, measuring
 from graftviz.inference.likelihood import nlpl
-from graftviz.reports.words.budget import comparison_words
+from graftviz.reports.words.learners import comparison_words
 
 
 def point(family: str, setting: float, quality: float, cost: int, error: float = 0.0) -> TradeOff:

@@ -27,8 +27,8 @@ from graftviz.inference.inspection import (
     strongest_partners,
     total_variations,
 )
-from graftviz.reports.figures.inspect import degree_figure, edge_figure, matrix_figure, node_figure
-from graftviz.reports.layout.picture import MOST_EDGES, MOST_NODES, SURROUNDINGS, graph_picture
+from graftviz.reports.figures.model import degree_figure, edge_figure, matrix_figure, node_figure
+from graftviz.reports.picture import MOST_EDGES, MOST_NODES, SURROUNDINGS, graph_picture
 from graftviz.reports.words.inspection import community_words, region_words
 
 seeds = st.integers(0, 10_000)

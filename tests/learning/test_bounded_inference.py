@@ -33,7 +33,7 @@ from graftviz.learning.bounded.feasibility import (
 from graftviz.learning.bounded.likelihood_fit import LikelihoodFit, Targets, match_moments
 from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.learning.trace import Remark
-from graftviz.reports.files.result_json import result_json
+from graftviz.reports.files.run_folder import result_json
 from graftviz.reports.words.answers import why_not
 from graftviz.reports.words.steps import outcome_words, step_words
 

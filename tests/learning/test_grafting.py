@@ -30,7 +30,7 @@ from graftviz.learning.trace import ADMITTED, Remark
 from graftviz.learning.weights.network import ActiveNetwork
 from graftviz.learning.weights.penalty import Penalty
 from graftviz.reports.reproduction.curves import ONLINE
-from graftviz.reports.words.remarks import remark_words
+from graftviz.reports.words.outcomes import remark_words
 
 # The paper's score and objective, without default limits.
 BestChoice = functools.partial(make, "best-choice")

@@ -36,7 +36,7 @@ from graftviz import DiscreteTable, InputError, Step
 from graftviz.learning.base import Learner
 from graftviz.learning.registry import learner_class
 from graftviz.learning.trace import ADMITTED, DISPLACED_MINIMUM, PASSED, TOO_WEAK, Outcome, Remark
-from graftviz.reports.words.remarks import remark_words
+from graftviz.reports.words.outcomes import remark_words
 from graftviz.utils.options import option_specs
 
 every_run = pytest.mark.parametrize(("name", "case"), RUNS)

@@ -9,7 +9,7 @@ from fakes import finished_run, random_pairs, random_table
 from graftviz import DiscreteTable, EdgeGrafting, FirstHit, InputError, Run, learn
 from graftviz.inference.likelihood import nlpl
 from graftviz.learning.observer import recall_precision_f1
-from graftviz.reports.words.remarks import remark_words
+from graftviz.reports.words.outcomes import remark_words
 
 TABLE = random_table(5, 9, 120)
 TRUTH = [(1, 0), (2, 3), (4, 8)]

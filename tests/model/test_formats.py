@@ -43,7 +43,7 @@ from graftviz.model.readwrite.uai import (
     uai_text,
     write_uai,
 )
-from graftviz.reports.files.result_json import peak_memory_mb, result_json
+from graftviz.reports.files.run_folder import peak_memory_mb, result_json
 from graftviz.reports.files.tables import result_model, trace_csv
 from graftviz.utils.files import write_whole
 

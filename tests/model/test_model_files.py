@@ -27,12 +27,10 @@ from graftviz.model.readwrite.reading import (
     read_model_file,
 )
 from graftviz.model.readwrite.uai import write_uai
-from graftviz.reports.files.model_tables import marginals_csv, model_edges_csv
-from graftviz.reports.files.spreadsheet import shown_cell
-from graftviz.reports.files.svg import graph_svg, viridis
-from graftviz.reports.files.tables import result_model
+from graftviz.reports.files.table_csv import shown_cell
+from graftviz.reports.files.tables import marginals_csv, model_edges_csv, result_model
 from graftviz.reports.files.uploads import read_uploaded_model
-from graftviz.reports.layout.picture import difference_picture, graph_picture
+from graftviz.reports.picture import difference_picture, graph_picture, graph_svg, viridis
 
 TEXTS = st.text(max_size=6)
 

@@ -17,7 +17,7 @@ import pytest
 
 import graftviz.reports.figures.style as figure_style
 import graftviz.reports.replay.bundle as assets_module
-from graftviz.reports.figures.inspect import _SIGNED
+from graftviz.reports.figures.model import _SIGNED
 
 ROOT = Path(__file__).resolve().parents[2]
 ASSETS = Path(assets_module.__file__).parent / "assets"

@@ -13,7 +13,7 @@ import pytest
 
 from graftviz import InputError
 from graftviz.data.synthetic.graphs import Graph, scale_free_graph
-from graftviz.reports.reproduction.cora import read_cora
+from graftviz.reports.reproduction.data import read_cora
 from graftviz.reports.reproduction.papers.localized_cora import bounded_degrees
 
 N = 30

@@ -18,7 +18,7 @@ import graftviz as gv
 from graftviz import DiscreteTable, InputError, learn, read_table
 from graftviz.inference.likelihood import nlpl
 from graftviz.learning.registry import learner_class, learner_names
-from graftviz.reports.estimator.options import OPTIONS, UNSET
+from graftviz.reports.estimator import OPTIONS, UNSET
 from graftviz.utils.options import option_specs
 
 

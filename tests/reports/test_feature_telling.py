@@ -17,7 +17,7 @@ from test_records import check_types, documented_keys, strict
 import graftviz as gv
 from graftviz import DiscreteTable, FeatureGrafting, GraftingLight, Run
 from graftviz.learning.features.run import FeatureOptions
-from graftviz.reports.files.result_json import result_json
+from graftviz.reports.files.run_folder import result_json
 from graftviz.reports.files.tables import EDGE_COLUMNS, FEATURE_COLUMNS, edges_csv
 from graftviz.reports.replay.records import answer, recorded_run
 from graftviz.reports.words.answers import why_edge, why_not

@@ -8,7 +8,7 @@ import io
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from graftviz.reports.figures.data import figure_csv
+from graftviz.reports.figures.style import figure_csv
 
 
 def rows_of(figure: go.Figure) -> list[list[str]]:

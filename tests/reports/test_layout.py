@@ -13,10 +13,18 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from graftviz.reports.layout.graph import measure, sunflower
-from graftviz.reports.layout.growing import LARGEST_MOVE, GrowingLayout
-from graftviz.reports.layout.static import LARGEST_ANNEALED, static_layout
-from graftviz.reports.layout.stress import anneal, farthest_spot, push_apart, settle
+from graftviz.reports.layout import (
+    LARGEST_ANNEALED,
+    LARGEST_MOVE,
+    GrowingLayout,
+    anneal,
+    farthest_spot,
+    measure,
+    push_apart,
+    settle,
+    static_layout,
+    sunflower,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -204,21 +212,21 @@ def test_coincident_nodes_are_separated() -> None:
 
 
 def test_layout_without_distances_of_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graftviz.reports.layout.growing.ALL_SOURCES", 100)
+    monkeypatch.setattr("graftviz.reports.layout.ALL_SOURCES", 100)
     edges = in_random_order(scale_free(300))
     layout = GrowingLayout(300)
     for end in range(30, len(edges) + 1, 30):
         positions = layout.grow(edges[:end])
     lengths = np.linalg.norm(positions[edges[:, 0]] - positions[edges[:, 1]], axis=1)
     assert lengths.mean() < 0.75 * distances_between(positions).mean()
-    monkeypatch.setattr("graftviz.reports.layout.static.LARGEST_ANNEALED", 100)
+    monkeypatch.setattr("graftviz.reports.layout.LARGEST_ANNEALED", 100)
     assert (np.ptp(static_layout(300, edges), axis=0) > 7_000).all()
 
 
 DIGEST = """
 import hashlib, numpy as np
-from graftviz.reports.layout.growing import GrowingLayout
-from graftviz.reports.layout.static import static_layout
+from graftviz.reports.layout import GrowingLayout
+from graftviz.reports.layout import static_layout
 edges = np.array([(i, (i * i + 1) % 50) for i in range(50) if i != (i * i + 1) % 50])
 layout = GrowingLayout(50)
 pictures = [layout.start(), layout.grow(edges[:20]), layout.grow(edges), static_layout(50, edges)]

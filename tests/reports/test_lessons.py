@@ -39,9 +39,19 @@ from graftviz.data.synthetic.gibbs import sample_gibbs
 from graftviz.dynamics.measuring import Measured, measuring
 from graftviz.evaluation.reservoir import RankedStep, ranked_steps, simulated_ranks
 from graftviz.learning.registry import learner_class, learner_names
-from graftviz.reports.words.glossary import GLOSSARY
-from graftviz.reports.words.lessons import GUIDES, LESSONS, TOUR, Condition, Lesson, guide_record
-from graftviz.reports.words.teacher_sheet import begin_address, sheet_html, sheet_markdown, timing
+from graftviz.reports.words.lessons import (
+    GLOSSARY,
+    GUIDES,
+    LESSONS,
+    TOUR,
+    Condition,
+    Lesson,
+    begin_address,
+    guide_record,
+    sheet_html,
+    sheet_markdown,
+    timing,
+)
 
 LEARNERS = {name: learner_class(name) for name in learner_names()}
 OPTIONS: dict[str, Any] = {

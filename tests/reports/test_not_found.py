@@ -18,9 +18,9 @@ from graftviz.__main__ import main
 from graftviz.data.sets.registry import load_dataset
 from graftviz.inference.exact.junction_tree import JunctionTree
 from graftviz.learning.registry import learner_class, learner_names
-from graftviz.reports.files.result_json import result_json
-from graftviz.reports.words import not_found
-from graftviz.reports.words.not_found import absent_words, strongest_absent
+from graftviz.reports.files.run_folder import result_json
+from graftviz.reports.words import answers
+from graftviz.reports.words.answers import absent_words, strongest_absent
 from graftviz.reports.words.third_variable import conditional_norm
 
 NOTHING = "No pair without an edge is stronger than chance explains."
@@ -153,7 +153,7 @@ def test_only_learners_that_score_pairs_have_a_list(name: str) -> None:
 
 def test_large_tables_have_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
     run = finished_run(chain(), BestChoice())
-    monkeypatch.setattr(not_found, "_MOST_VARIABLES", 2)
+    monkeypatch.setattr(answers, "_MOST_VARIABLES", 2)
     assert strongest_absent(run) is None
 
 

@@ -12,7 +12,7 @@ import pytest
 import graftviz
 from graftviz.learning.trace import Remark
 from graftviz.reports.texts import catalogue
-from graftviz.reports.words.remarks import remark_words
+from graftviz.reports.words.outcomes import remark_words
 
 PACKAGE = Path(graftviz.__file__).parent
 

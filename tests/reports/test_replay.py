@@ -17,7 +17,7 @@ from hypothesis import given, strategies as st
 from sample_records import sample_run
 
 import graftviz as gv
-from graftviz.reports.files.replay import replay_page
+from graftviz.reports.files.run_folder import replay_page
 from graftviz.reports.replay import bundle as assets
 from graftviz.reports.replay.records import recorded_run
 

@@ -17,9 +17,9 @@ from graftviz.data.synthetic.graphs import scale_free_graph
 from graftviz.reports.reproduction import curves
 from graftviz.reports.reproduction.data import SOURCES
 from graftviz.reports.reproduction.experiment import (
-    REHEARSAL,
     SCALES,
     SMALL,
+    TINY,
     PartCache,
     Reproduction,
 )
@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXPERIMENTS = tuple(experiments().values())
 NAMES = list(experiments())
 QUICK = "best-choice-fig4"
-PARTS = len(Reproduction(experiment(QUICK), REHEARSAL, 0).parts)
+PARTS = len(Reproduction(experiment(QUICK), TINY, 0).parts)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def citations(folder, papers):
     return folder
 
 
-def run(name, folder, *more, scale=REHEARSAL, given=None):
+def run(name, folder, *more, scale=TINY, given=None):
     paths = [f"{need}={given[need]}" for need in experiment(name).needs] if given else []
     data = ["--data", *paths] if paths else []
     return main(["reproduce", name, "--scale", scale, "--out", str(folder), *data, *more])
@@ -89,7 +89,7 @@ def test_every_experiment_writes_figure_data_and_verdict(name, shared, given, ca
     assert all(claim.words in output.out for claim in experiment(name).claims)
 
 
-def check_results(name, folder, *, seed=0, scale=REHEARSAL):
+def check_results(name, folder, *, seed=0, scale=TINY):
     item, found = experiment(name), measured(folder)
     parts = Reproduction(item, scale, seed).parts
     assert (found["experiment"], found["scale"], found["seed"]) == (name, scale, seed)
@@ -280,7 +280,7 @@ def test_given_series_replace_generated_series(tmp_path, capsys):
 
 def test_default_folder_of_results_is_beside_shared_parts(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert main(["reproduce", QUICK, "--scale", REHEARSAL]) == 0
+    assert main(["reproduce", QUICK, "--scale", TINY]) == 0
     assert "its verdicts say nothing about the statements" in capsys.readouterr().out
     assert measured(tmp_path / command.DEFAULT_FOLDER / QUICK)["experiment"] == QUICK
     assert len(list((tmp_path / command.DEFAULT_FOLDER / command.CACHE).iterdir())) == PARTS

@@ -7,6 +7,7 @@ import itertools
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
 from claim_rows import LEVELS, accuracies, labels, noise, region_fields, regions, seeds, week
 
@@ -18,11 +19,10 @@ from graftviz.inference.likelihood import nll, nlpl
 from graftviz.inference.methods import infer
 from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.reports.reproduction import curves
+from graftviz.reports.reproduction.claims import frame
 from graftviz.reports.reproduction.data import Data
-from graftviz.reports.reproduction.experiment import REHEARSAL, SMALL, MeasuringTask
-from graftviz.reports.reproduction.figure_lines import SpreadLine, SpreadPanel, lines_figure
-from graftviz.reports.reproduction.figure_plane import Plane, plane_figure
-from graftviz.reports.reproduction.figures import scale_look
+from graftviz.reports.reproduction.experiment import SMALL, TINY, MeasuringTask
+from graftviz.reports.reproduction.figures import line_figure, plane_figure, scale_look
 from graftviz.reports.reproduction.papers import (
     bounded,
     experiments,
@@ -45,7 +45,6 @@ from graftviz.reports.reproduction.papers.thesis_dynamics import (
     all_measures,
     learn_to_the_end,
 )
-from graftviz.reports.reproduction.rows import Table, mean_line
 from graftviz.reports.results import Run, learn
 from graftviz.utils.errors import InputError
 
@@ -79,7 +78,7 @@ def test_counts_equal_those_of_the_run():
     data, where = Data(), curves.Panel(Size(12, 300, held_out=20), 5)
     for method in (curves.baselines()[1], curves.best_choice(1.0)):
         part = curves.learner_run(where, method, 0, held_out=False)
-        (found,) = count_table(rows_of(part, data))
+        (found,) = count_table(frame(rows_of(part, data))).to_dict("records")
         size = dataclasses.replace(where.size, seed=0)
         run = finished(Run(data.problem(size).train, where.learner(method)))
         later = [step.tests for step in run.steps[1:]]
@@ -166,7 +165,7 @@ def test_methods_that_use_every_series_have_a_largest_n():
 
 def test_work_grows_with_the_stated_exponents():
     item = experiments()["thesis-table2.1"]
-    rows = [row for part in item.sweep(REHEARSAL, 0) for row in rows_of(part)]
+    rows = [row for part in item.sweep(TINY, 0) for row in rows_of(part)]
     # With fewer rows than series, forming the dense matrix costs more than its decomposition.
     assert [claim.judge(rows).held for claim in item.claims] == ["partly", True, True, True]
     for row in rows:  # a wrong exponent is detected
@@ -255,7 +254,7 @@ def test_methods_without_seeds_are_constant_lines():
     levels = {trace.name: trace.y for trace in drawn.data[:4]}
     assert set(levels[DENSE]) == {0.9}
     assert {trace.x for trace in drawn.data[:4]} == {(0.1, 0.2)}
-    assert all(value is None for trace in drawn.data[8:] for value in trace.y)
+    assert len(drawn.data) == 8  # no panel for a horizon without a finite error
 
 
 def test_a_week_without_dense_learning_is_drawn():
@@ -274,14 +273,20 @@ def test_choice_of_seeds_has_no_effect_if_all_are_seeds():
             assert found[choice][key] == pytest.approx(found[INDUCING][key], rel=1e-9)
 
 
+def lines_of(values, **how):
+    """Return the figure of runs of one line: their values by x."""
+    rows = frame({"method": "a", "x": x, "y": y} for x, of_x in values.items() for y in of_x)
+    how = {"x": "x", "x_title": "x", "y": {"y": "y"}, "looks": {"a": scale_look(0)}} | how
+    return line_figure("t", rows, **how)
+
+
 def test_lines_have_means_spreads_and_gaps():
-    line = mean_line("a", {1.0: [1.0, 3.0], 2.0: [1.0, float("inf")], 3.0: [None]}, scale_look(0))
-    assert line.y == [2.0, None, None]
-    assert list(line.spread) == [1.0, 0.0, 0.0]
-    assert not mean_line("a", {1.0: [1.0]}, scale_look(0)).spread
-    panel = SpreadPanel("p", "x", "y", [SpreadLine("a", [1], [0.0], (), scale_look(0))], True, True)
-    assert lines_figure("t", [panel]).data[0].y == (None,)  # not on a logarithmic axis
-    assert len(lines_figure("t", []).data) == 0
+    (line,) = lines_of({1.0: [1.0, 3.0], 2.0: [1.0, None], 3.0: [None]}).data
+    assert line.y == (2.0, None, None)
+    assert list(line.error_y.array) == [1.0, 0.0, 0.0]
+    assert lines_of({1.0: [1.0]}).data[0].error_y.array is None
+    small = lines_of({1.0: [0.0], 2.0: [1.0]}, log_x=True, log_y=True).data[0]
+    assert small.y == (None, 1.0)  # not on a logarithmic axis
 
 
 # --- localized inference ------------------------------------------------------------------------
@@ -301,8 +306,13 @@ def test_regions_on_a_grid_are_measured_within_their_bounds():
 
 @pytest.mark.parametrize(("panels", "across"), [(1, 1), (3, 3), (4, 2), (5, 2), (6, 2)])
 def test_more_than_three_panels_are_in_rows_of_two(panels, across):
-    line = SpreadLine("line", [1.0, 2.0], [1.0, 2.0], [], scale_look(0))
-    figure = lines_figure("t", [SpreadPanel(f"panel {k}", "x", "y", [line]) for k in range(panels)])
+    rows = [
+        {"panel": f"panel {k}", "method": "a", "x": x, "y": x}
+        for k in range(panels)
+        for x in (1, 2)
+    ]
+    how = {"x": "x", "x_title": "x", "y": {"y": "y"}, "looks": {"a": scale_look(0)}}
+    figure = line_figure("t", frame(rows), **how)
     heights = Counter(round(title.y, 6) for title in figure.layout.annotations)
     assert max(heights.values()) == across
     assert len({trace.xaxis for trace in figure.data}) == panels
@@ -340,9 +350,10 @@ def test_lines_of_regions_and_cora_differ_by_more_than_colour():
 
 def test_border_is_drawn_if_present():
     axes = {"x_title": "x", "y_title": "y", "name": "c", "border": 1.0}
-    both = plane_figure("title", Plane([0, 1], [1, 2], [[0.5, 0.6], [1.5, 1.4]]), **axes)
+    values = pd.DataFrame([[0.5, 0.6], [1.5, 1.4]], index=[1, 2], columns=[0, 1])
+    both = plane_figure("title", values, **axes)
     assert [trace.type for trace in both.data] == ["heatmap", "contour"]
-    below = plane_figure("title", Plane([0], [1], [[0.5]]), **axes)
+    below = plane_figure("title", values.iloc[:1], **axes)
     assert [trace.type for trace in below.data] == ["heatmap"]
 
 
@@ -357,7 +368,7 @@ def test_quality_equals_its_definition():
 def test_a_marginal_of_one_half_gives_no_positive_label():
     rows = labels((4,), (4,))
     rows[0]["positive"][:3] = [0.5, 0.5 + 1e-12, 0.51]
-    found = cora.labels(Table(rows), 1.0, rows[0]["method"])
+    found = cora.labels(frame(rows), 1.0, rows[0]["method"])
     assert found[:3].tolist() == [False, False, True]
 
 
@@ -381,14 +392,15 @@ HERE = bounded.RandomNetwork(7, 150, 100, 2)
 
 def test_other_methods_are_interpolated_at_equal_cost():
     def points(*values):
-        return [{"cost": cost, "nll": loss, "bound": k} for k, (cost, loss) in enumerate(values)]
+        rows = [{"cost": cost, "nll": loss, "bound": k} for k, (cost, loss) in enumerate(values)]
+        return pd.DataFrame(rows)
 
     ours = points((0.5, 1.0), (10.0**0.5, 8.0), (10.0, 8.2), (1000.0, 7.5))
     path = points((1.0, 9.0), (10.0, 8.0), (100.0, 7.0), (200.0, 9.5))
     found = bounded.compare_at_cost(ours, path, "cost", "nll")
     assert found.beyond == 1  # below the smallest cost of the path
     assert list(found.gains.values()) == pytest.approx([0.5, -0.2, -0.5])
-    assert bounded.compare_at_cost(ours, [], "cost", "nll").gains == {}
+    assert bounded.compare_at_cost(ours, path[:0], "cost", "nll").gains == {}
 
 
 def test_fitted_structures_have_the_marginals_of_the_rows():

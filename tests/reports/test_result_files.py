@@ -20,7 +20,7 @@ from graftviz.data.synthetic.potentials import random_model
 from graftviz.evaluation.benchmarks.bench import Measurement, Repetition, Size
 from graftviz.model.readwrite.uai import uai_text
 from graftviz.reports.files.table_csv import table_csv
-from graftviz.reports.reproduction.experiment import REHEARSAL, PartCache
+from graftviz.reports.reproduction.experiment import TINY, PartCache
 from graftviz.utils.files import write_results, write_whole
 
 EVENTS = ("open", "os.rename", "os.remove", "os.rmdir")  # events of sys.addaudithook
@@ -146,7 +146,7 @@ def arguments(command: str, folder: Path) -> list[str]:
         "infer": [str(uai)],
         "dynamics": [str(series(folder / "series.csv"))],
         "generate": ["mrf", "--nodes", "5", "--rows", "40", "--states", "2"],
-        "reproduce": ["best-choice-fig4", "--scale", REHEARSAL],
+        "reproduce": ["best-choice-fig4", "--scale", TINY],
         "bench": [],
     }[command]
 

@@ -18,8 +18,7 @@ from graftviz.data.synthetic.potentials import random_model
 from graftviz.inference.exact.junction_tree import JunctionTree
 from graftviz.inference.methods import infer
 from graftviz.reports.replay.records import answer
-from graftviz.reports.words.answers import why_edge, why_not
-from graftviz.reports.words.effect import activation_effect
+from graftviz.reports.words.answers import activation_effect, why_edge, why_not
 from graftviz.reports.words.judging import rows_needed
 from graftviz.reports.words.third_variable import (
     conditional_noise,

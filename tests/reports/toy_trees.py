@@ -11,10 +11,9 @@ from graftviz.data.synthetic.gibbs import sample_gibbs
 from graftviz.data.synthetic.potentials import random_model
 from graftviz.learning.observer import recall_precision_f1
 from graftviz.learning.trees.chow_liu import ChowLiu
-from graftviz.reports.reproduction.claims import Claim
+from graftviz.reports.reproduction.claims import Checks, Frame, Row, claim
 from graftviz.reports.reproduction.experiment import Experiment, MeasuringTask, Part
-from graftviz.reports.reproduction.figures import scale_look
-from graftviz.reports.reproduction.rows import LineFigure, Row, Table, Values
+from graftviz.reports.reproduction.figures import line_figure, scale_look
 from graftviz.reports.results import learn
 
 
@@ -37,20 +36,18 @@ def _measure(nodes: int, rows: int, seed: int, task: MeasuringTask) -> list[Row]
     return [{"recall": recall}]
 
 
-def _recalls(rows: Table) -> Values:
-    """Return the mean recall by number of rows."""
-    return rows.nested("recall", "rows")
+@claim("The more rows, the more of the true edges are found.")
+def _more_with_rows(measured: Frame) -> Checks:
+    recalls = measured.groupby("rows")["recall"].mean()
+    gain = recalls.iloc[-1] - recalls.iloc[0]
+    yield "gain in recall from the fewest to the most rows", gain, "above 0"
+    yield "mean recall by rows", recalls
 
 
-def _gain(rows: Table) -> float | None:
-    """Return the gain in recall from the fewest to the most rows."""
-    recalls = list(_recalls(rows).values())
-    return recalls[-1] - recalls[0] if recalls else None
-
-
-def _last(rows: Table) -> float | None:
-    """Return the recall with the most rows."""
-    return next(reversed(_recalls(rows).values()), None)
+@claim("With many rows nearly all of them are found.")
+def _nearly_all(measured: Frame) -> Checks:
+    recalls = measured.groupby("rows")["recall"].mean()
+    yield "mean recall with the most rows", recalls.iloc[-1], "at least 0.9"
 
 
 EXPERIMENTS = (
@@ -64,24 +61,15 @@ EXPERIMENTS = (
             "trees": (2, 3, 10),
         },
         parts=tree_parts,
-        figure=LineFigure(
-            "rows",
-            "rows",
-            {"recall": "recall of true edges"},
-            {"Chow–Liu tree": scale_look(0)},
+        figure=partial(
+            line_figure,
+            x="rows",
+            x_title="rows",
+            y={"recall": "recall of true edges"},
+            looks={"Chow–Liu tree": scale_look(0)},
             log_x=True,
         ),
-        claims=(
-            Claim(
-                "The more rows, the more of the true edges are found.",
-                ("gain in recall from the fewest to the most rows", _gain, "above 0"),
-                ("mean recall by rows", _recalls),
-            ),
-            Claim(
-                "With many rows nearly all of them are found.",
-                ("mean recall with the most rows", _last, "at least 0.9"),
-            ),
-        ),
+        claims=(_more_with_rows, _nearly_all),
         notes=("All weights of an edge are from N(0, 1.5²).",),
         cost=("5 s", "20 s"),
     ),

@@ -19,7 +19,7 @@ from graftviz.reports.figures.budget import partition_figure, quality_figure
 from graftviz.reports.files.table_csv import table_csv
 from graftviz.reports.files.tables import bounded_steps_csv
 from graftviz.reports.texts import catalogue
-from graftviz.reports.words.budget import comparison_words, error_words
+from graftviz.reports.words.learners import comparison_words, error_words
 from graftviz.utils.errors import InputError
 from graftviz.utils.wording import plain
 

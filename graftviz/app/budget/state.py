@@ -31,7 +31,7 @@ from graftviz.evaluation.tradeoff import BOUNDS, MeasuredPath, measuring_path
 from graftviz.inference.methods import Method
 from graftviz.learning.bounded.bounded_inference import BoundedInference
 from graftviz.model.pairwise import PairwiseModel
-from graftviz.reports.layout.level import level_layout
+from graftviz.reports.layout import level_layout
 
 MODELS_AT_A_TIME = 2  # models of the charts that are learned side by side
 

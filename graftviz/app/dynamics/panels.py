@@ -41,9 +41,8 @@ from graftviz.reports.files.dynamics_files import (
     series_csv,
 )
 from graftviz.reports.texts import catalogue
-from graftviz.reports.words.command_line import dynamics_command
+from graftviz.reports.words.code import dynamics_code, dynamics_command
 from graftviz.reports.words.dynamics import curve_words, race_words
-from graftviz.reports.words.python_code import dynamics_code
 from graftviz.utils.errors import InputError
 from graftviz.utils.wording import plain
 

@@ -9,8 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from graftviz.app.frame.header import PageFile, file_button
-from graftviz.reports.figures.data import figure_csv
-from graftviz.reports.figures.style import figure_html
+from graftviz.reports.figures.style import figure_csv, figure_html
 
 _FILES = (("html", "Page (HTML, opens offline)", figure_html), ("csv", "Data (CSV)", figure_csv))
 

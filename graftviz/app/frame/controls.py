@@ -14,7 +14,7 @@ import streamlit as st
 
 from graftviz.app.boundary import guarded
 from graftviz.reports.texts import catalogue
-from graftviz.reports.words.when_to_use import WHEN_TO_USE
+from graftviz.reports.words.outcomes import WHEN_TO_USE
 from graftviz.utils.options import OptionSpec, format_value, option_specs
 
 Widget = Literal["toggle", "choice", "radio", "slider", "steps", "number", "text"]

@@ -11,9 +11,16 @@ from graftviz.app.frame.header import PageFile, file_button
 from graftviz.app.frame.teaching import teaching_query
 from graftviz.evaluation.benchmarks.sweep_files import html_page
 from graftviz.reports.texts import catalogue
-from graftviz.reports.words.glossary import GLOSSARY, Term
-from graftviz.reports.words.lessons import GUIDES, LESSONS, TOUR, Lesson
-from graftviz.reports.words.teacher_sheet import begin_address, sheet_html
+from graftviz.reports.words.lessons import (
+    GLOSSARY,
+    GUIDES,
+    LESSONS,
+    TOUR,
+    Lesson,
+    Term,
+    begin_address,
+    sheet_html,
+)
 from graftviz.utils.wording import plain
 
 _PRINT = """

@@ -20,19 +20,17 @@ from graftviz.learning.base import Learner
 from graftviz.learning.run import Branch
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.model.readwrite.reading import MODEL_FORMATS, ModelFormat
-from graftviz.reports.files.model_tables import model_edges_csv
-from graftviz.reports.files.replay import replay_page
-from graftviz.reports.files.result_json import result_json
+from graftviz.reports.files.run_folder import replay_page, result_json
 from graftviz.reports.files.tables import (
     edges_csv,
+    model_edges_csv,
     result_model,
     stability_csv,
     trace_csv,
     weight_intervals_csv,
 )
 from graftviz.reports.texts import catalogue
-from graftviz.reports.words.command_line import learn_command
-from graftviz.reports.words.python_code import TABLE_FILE, learn_code
+from graftviz.reports.words.code import TABLE_FILE, learn_code, learn_command
 from graftviz.utils.errors import InputError
 from graftviz.utils.files import as_bytes
 

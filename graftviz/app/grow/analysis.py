@@ -30,19 +30,18 @@ from graftviz.inference.inspection import SampleComparison, compare_samples
 from graftviz.learning.base import Learner
 from graftviz.learning.grafting.grafting_options import settings_of
 from graftviz.model.pairwise import PairwiseModel
-from graftviz.reports.figures.intervals import intervals_figure
-from graftviz.reports.figures.path import path_figure
 from graftviz.reports.figures.samples import pairs_figure, samples_figure
+from graftviz.reports.figures.selection import intervals_figure, path_figure
 from graftviz.reports.texts import catalogue
-from graftviz.reports.words.comparison import quantity_rows, reasons_for_difference
-from graftviz.reports.words.phrases import counted
-from graftviz.reports.words.samples import samples_words
-from graftviz.reports.words.selection import (
+from graftviz.reports.words.inspection import quantity_rows, reasons_for_difference
+from graftviz.reports.words.outcomes import (
     best_points,
     path_words,
+    samples_words,
     stability_words,
     unknown_minima,
 )
+from graftviz.reports.words.phrases import counted
 from graftviz.utils.errors import InputError
 from graftviz.utils.wording import plain
 

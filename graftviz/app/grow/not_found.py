@@ -18,7 +18,7 @@ from graftviz.app.session_run import SessionRun
 from graftviz.learning.registry import learner_class
 from graftviz.reports.results import Run
 from graftviz.reports.texts import catalogue
-from graftviz.reports.words.not_found import AbsentPair, strongest_absent
+from graftviz.reports.words.answers import AbsentPair, strongest_absent
 from graftviz.reports.words.phrases import pair
 from graftviz.utils.wording import plain
 

@@ -19,7 +19,7 @@ from graftviz.app.run_limits import fewer_edges
 from graftviz.app.session import opened_state, page_state, queue
 from graftviz.app.session_run import SessionRun
 from graftviz.learning.run import Branch
-from graftviz.reports.words.command_line import learn_command
+from graftviz.reports.words.code import learn_command
 from graftviz.reports.words.phrases import plural
 
 MOST_RUNS = 3  # that the page keeps for a session, the shown one included

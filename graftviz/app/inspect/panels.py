@@ -34,10 +34,9 @@ from graftviz.app.player.models import Loaded
 from graftviz.inference.queries import CHOICES
 from graftviz.learning.registry import learner_class
 from graftviz.reports.texts import catalogue
-from graftviz.reports.words.command_line import model_command
+from graftviz.reports.words.code import MODEL_FILE, model_code, model_command
 from graftviz.reports.words.inspection import METHOD_NAMES, answer_words, model_words
 from graftviz.reports.words.phrases import short
-from graftviz.reports.words.python_code import MODEL_FILE, model_code
 from graftviz.utils.options import option_specs, option_words
 from graftviz.utils.wording import plain, reworded
 

@@ -26,7 +26,7 @@ from graftviz.inference.inspection import (
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.model.readwrite.reading import MODEL_FORMATS
 from graftviz.model.readwrite.uai import evidence_text, mar_text
-from graftviz.reports.figures.inspect import (
+from graftviz.reports.figures.model import (
     change_figure,
     degree_figure,
     edge_figure,
@@ -34,7 +34,8 @@ from graftviz.reports.figures.inspect import (
     node_figure,
     norms_figure,
 )
-from graftviz.reports.files.model_tables import (
+from graftviz.reports.files.table_csv import shown_cell
+from graftviz.reports.files.tables import (
     difference_frame,
     edge_frame,
     marginals_csv,
@@ -42,10 +43,9 @@ from graftviz.reports.files.model_tables import (
     node_frame,
     partner_frame,
 )
-from graftviz.reports.files.spreadsheet import shown_cell
-from graftviz.reports.files.svg import graph_svg
+from graftviz.reports.picture import graph_svg
 from graftviz.reports.texts import catalogue
-from graftviz.reports.words import inspection as narrative
+from graftviz.reports.words import inspection
 from graftviz.reports.words.phrases import pair, short
 from graftviz.utils.files import csv_text
 from graftviz.utils.wording import plain
@@ -72,7 +72,7 @@ def inspect_texts(part: str) -> Mapping[str, str]:
 def show_matrix(state: InspectState, shown: InspectedModel) -> None:
     """Show the adjacency matrix of the drawn edges, ordered by community."""
     communities, names = state.communities(), shown.model.names
-    words = narrative.community_words(communities, len(shown.picture.edges))
+    words = inspection.community_words(communities, len(shown.picture.edges))
     figure = matrix_figure(shown.picture, communities, names)
     show_figure(figure, key="inspect_matrix", alt=f"Adjacency matrix. {words}")
     st.caption(plain(words))
@@ -107,14 +107,14 @@ def _show_overview(state: InspectState, model: PairwiseModel) -> None:
 def _show_node(state: InspectState, shown: InspectedModel, i: int) -> None:
     model = shown.model
     _show_heading(state, model.names[i])
-    st.caption(plain(f"{narrative.node_words(model, i)}."))
+    st.caption(plain(f"{inspection.node_words(model, i)}."))
     show_observation(state, model, i, "inspect.observe")
     marginals = [
         None if beliefs is None else beliefs.node[i] for beliefs in (shown.before, shown.after)
     ]
     words = "Weights of the node."
     if shown.latest is not None:
-        words = f"{narrative.marginal_words(model, i, shown.latest.node[i])}."
+        words = f"{inspection.marginal_words(model, i, shown.latest.node[i])}."
     show_figure(node_figure(model, i, *marginals), key="inspect_node", alt=words)
     if i not in state.evidence:
         _show_region(state, model)
@@ -122,7 +122,7 @@ def _show_node(state: InspectState, shown: InspectedModel, i: int) -> None:
     if model.degrees()[i]:
         with st.expander("Degree distribution"):
             figure = degree_figure(model, i)
-            show_figure(figure, key="inspect_node_degree", alt=narrative.node_words(model, i))
+            show_figure(figure, key="inspect_node_degree", alt=inspection.node_words(model, i))
 
 
 def _show_region(state: InspectState, model: PairwiseModel) -> None:
@@ -141,7 +141,7 @@ def _show_region(state: InspectState, model: PairwiseModel) -> None:
     elif job.latest is None:
         show_until(lambda: job.ended, lambda: st.caption("Growing the region…"))
     else:
-        st.caption(plain(narrative.region_words(model, job.latest)))
+        st.caption(plain(inspection.region_words(model, job.latest)))
 
 
 def show_observation(state: InspectState, model: PairwiseModel, i: int, key: str) -> None:
@@ -169,7 +169,7 @@ def _show_edge(state: InspectState, shown: InspectedModel, e: int) -> None:
     _show_heading(state, pair(model.names, *ends))
     joint = None if shown.latest is None else shown.latest.edge[e]
     information = None if joint is None else float(mutual_informations([joint])[0])
-    words = narrative.edge_words(model, e, information)
+    words = inspection.edge_words(model, e, information)
     st.caption(plain(f"{words}."))
     show_figure(edge_figure(model, e, joint), key="inspect_edge", alt=words)
     _show_node_buttons(state, model, ends, "inspect.end")
@@ -287,7 +287,7 @@ def show_comparison(state: InspectState, shown: InspectedModel) -> None:
     if difference is None or second is None:
         st.caption("Choose the model to compare with in the side bar.")
         return
-    words, names = narrative.difference_words(difference), shown.model.names
+    words, names = inspection.difference_words(difference), shown.model.names
     st.markdown(plain(f"{words} {difference.note}".strip()))
     st.caption(plain(f"First: {shown.loaded.title}. Second: {second.title}."))
     _show_scores(difference)
@@ -379,7 +379,7 @@ def distance_frame(state: InspectState, shown: InspectedModel) -> pd.DataFrame |
     index = index[np.argsort(-distances[index], kind="stable")]
     number = {i: j for j, i in enumerate(difference.places.tolist())}
     first, other = (
-        [f"{label} ({p:.2f})" for label, p in narrative.most_likely_states(*pair)]
+        [f"{label} ({p:.2f})" for label, p in inspection.most_likely_states(*pair)]
         for pair in zip(models, (shown.before, shown.other), strict=True)
     )
     rows = index.tolist()
@@ -403,7 +403,7 @@ def show_changed(state: InspectState, shown: InspectedModel) -> None:
     if not changes:
         st.caption("The evidence changes no other variable.")
         return
-    words = narrative.change_words(model, changes)
+    words = inspection.change_words(model, changes)
     st.markdown(plain(words))
     figure = change_figure(model, changes[:_MOST_CHANGED])
     show_figure(figure, key="inspect_changed", alt=words)

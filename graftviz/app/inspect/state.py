@@ -45,7 +45,7 @@ from graftviz.inference.queries import (
     query_steps,
 )
 from graftviz.model.pairwise import PairwiseModel
-from graftviz.reports.layout.picture import (
+from graftviz.reports.picture import (
     MOST_NODES,
     GraphPicture,
     difference_picture,

@@ -16,10 +16,10 @@ from graftviz.inference.likelihood import nll
 from graftviz.learning.bounded.bounded_inference import MEASURES, BoundedInference
 from graftviz.learning.trace import Step
 from graftviz.model.pairwise import PairwiseModel
-from graftviz.reports.layout.near import layout_near
+from graftviz.reports.layout import layout_near
 from graftviz.reports.replay.plain import number, placed_nodes
 from graftviz.reports.results import Run
-from graftviz.reports.words.budget import (
+from graftviz.reports.words.learners import (
     amount,
     bounded_start_words,
     bounded_step_words,

@@ -15,7 +15,7 @@ from graftviz.dynamics.learners import SolverOptions, has_seeds
 from graftviz.dynamics.learning import DynamicsResult
 from graftviz.dynamics.measuring import DynamicsPlan, PreparedSeries, learning
 from graftviz.dynamics.system import LinearSystem, predict, prediction_error, residual_deviation
-from graftviz.reports.layout.static import static_layout
+from graftviz.reports.layout import static_layout
 from graftviz.reports.replay.plain import placed_nodes
 from graftviz.reports.words.dynamics import end_words, row_words, start_words, wiring_words
 from graftviz.utils.errors import InputError

@@ -16,7 +16,7 @@ from graftviz.inference.inspection import (
     total_variations,
 )
 from graftviz.model.pairwise import PairwiseModel
-from graftviz.reports.layout.picture import GraphPicture
+from graftviz.reports.picture import GraphPicture
 from graftviz.reports.texts import catalogue
 from graftviz.reports.words.inspection import (
     difference_words,

@@ -16,9 +16,9 @@ from graftviz.data.synthetic.graphs import grid_graph, ising_grid
 from graftviz.inference.local.marginal import promising_query
 from graftviz.learning.grafting.best_choice import BestChoice
 from graftviz.model.pairwise import PairwiseModel
-from graftviz.reports.layout.static import static_layout
+from graftviz.reports.layout import static_layout
 from graftviz.reports.results import Run
-from graftviz.reports.words.quality import quality_words
+from graftviz.reports.words.outcomes import quality_words
 from graftviz.utils.errors import InputError
 
 MOST_VARIABLES = 3_000  # beyond, a region is too small to recognise

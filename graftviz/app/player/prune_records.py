@@ -16,12 +16,12 @@ from graftviz.app.material import Material
 from graftviz.learning.pruning.contributions import contributions_of
 from graftviz.learning.pruning.forced_pruning import HEURISTICS, ForcedPruning
 from graftviz.learning.pruning.structure_fit import Rows
-from graftviz.reports.layout.ring import ring_layout
+from graftviz.reports.layout import ring_layout
 from graftviz.reports.replay import plain
 from graftviz.reports.results import Run
+from graftviz.reports.words.learners import exchange_step
+from graftviz.reports.words.outcomes import remark_words
 from graftviz.reports.words.phrases import plural
-from graftviz.reports.words.pruning import exchange_step
-from graftviz.reports.words.remarks import remark_words
 from graftviz.utils.options import attributes
 
 number = partial(plain.number, digits=7)

@@ -15,7 +15,7 @@ from graftviz.app.material import Material
 from graftviz.evaluation.race import Course, Moment, step_moment
 from graftviz.reports.replay.plain import number
 from graftviz.reports.results import Run
-from graftviz.reports.words.remarks import remark_words
+from graftviz.reports.words.outcomes import remark_words
 
 
 def race_header(

@@ -11,14 +11,14 @@ from typing import Any
 from graftviz.app.material import Material
 from graftviz.app.player.prune_records import prune_head, prune_outcome, prune_record
 from graftviz.app.player.race_records import racer_header, racer_outcome, racer_record
-from graftviz.evaluation.race import Course, course_of, rehearse
+from graftviz.evaluation.race import Course, course_of, warm_up
 from graftviz.learning.base import Learner
 from graftviz.learning.features.run import FeatureOptions
 from graftviz.learning.grafting.grafting_options import settings_of
 from graftviz.learning.pruning.structure_fit import Rows, rows_of
 from graftviz.learning.run import Branch
 from graftviz.learning.settings import OBJECTIVE_NAMES
-from graftviz.reports.layout.growing import GrowingLayout
+from graftviz.reports.layout import GrowingLayout
 from graftviz.reports.replay.records import answer, outcome_record, run_header, step_record
 from graftviz.reports.results import Result, Run
 from graftviz.reports.texts import catalogue
@@ -198,7 +198,7 @@ class RaceRecorder(Recorder):
         charged for the compilation.
         """
         if not self._is_warm:
-            rehearse(self.run.learner)
+            warm_up(self.run.learner)
             self._is_warm = True
         return super().advance()
 

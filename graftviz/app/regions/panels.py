@@ -19,8 +19,7 @@ from graftviz.app.regions.state import RegionState, region, region_message
 from graftviz.inference.local.marginal import ExpansionOptions
 from graftviz.reports.files.tables import region_csv
 from graftviz.reports.texts import catalogue
-from graftviz.reports.words.command_line import model_command
-from graftviz.reports.words.python_code import MODEL_FILE, model_code
+from graftviz.reports.words.code import MODEL_FILE, model_code, model_command
 from graftviz.utils.options import option_specs
 
 _PREFIX = "region"

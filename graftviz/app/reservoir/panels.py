@@ -22,7 +22,7 @@ from graftviz.learning.grafting.reservoir import activation
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.reports.figures.reservoir import activation_figure, rank_figure, run_rank_figure
 from graftviz.reports.files.tables import reservoirs_csv
-from graftviz.reports.words.reservoir import activation_words, run_words, simulation_words
+from graftviz.reports.words.steps import activation_words, run_words, simulation_words
 from graftviz.utils.errors import InputError
 from graftviz.utils.wording import plain
 

@@ -71,7 +71,7 @@ class Size:
     seed: int = 1
     tree: bool = False
 
-    def rehearsal(self) -> Size:
+    def tiny(self) -> Size:
         """Return the smallest size that uses the same kernels."""
         edges = None if self.edges is None else 14
         rows = min(self.rows, 500)
@@ -242,7 +242,7 @@ class Yardstick:
 
     name: str
     run: Work
-    rehearse: bool = True
+    warm_up: bool = True
 
 
 @dataclass(frozen=True)
@@ -260,7 +260,7 @@ class Measurement:
     goals : tuple of Goal
     group : str
         Table of the row: "speed" or "learners".
-    rehearse : bool
+    warm_up : bool
         Whether to do the work on tiny data first, so that compilation is not timed.
     seeds : tuple of int
         Seeds of samples on which the work is done once each, instead of repeatedly on one sample;
@@ -277,7 +277,7 @@ class Measurement:
     yardstick: Yardstick | None = None
     goals: tuple[Goal, ...] = ()
     group: str = "speed"
-    rehearse: bool = True
+    warm_up: bool = True
     seeds: tuple[int, ...] = ()
     average: Average = median
     judge: Judge = quality
@@ -411,8 +411,8 @@ class Lab:
         self, work: Measurement | Yardstick, size: Size, most: int | None
     ) -> tuple[Repetition, int]:
         """Return the last sample with the median times of all samples, and their number."""
-        if work.rehearse:
-            work.run(self, size.rehearsal())
+        if work.warm_up:
+            work.run(self, size.tiny())
         samples: list[Repetition] = []
         took = [0.0]
         limit = most or MOST_REPETITIONS

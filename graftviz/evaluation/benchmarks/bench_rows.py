@@ -113,7 +113,7 @@ def _grafting() -> list[Measurement]:
 
 def _grafting_of(n: int) -> list[Measurement]:
     size, most = size_of(n), n == NODES[-1]
-    exhaustive = Yardstick("edge grafting", work.edge_grafting_row, rehearse=False)
+    exhaustive = Yardstick("edge grafting", work.edge_grafting_row, warm_up=False)
     own = (Goal("seconds", 3.0, 0.7), Goal("KKT residual", 1e-5, 1e-5)) if most else ()
     name, run = f"edge grafting, {work.PAPER}", work.learning(work.edge_grafting)
     found = [Measurement(name, size, run, None, own, "learners")]
@@ -140,7 +140,7 @@ def _large() -> list[Measurement]:
         by_edge = Yardstick(
             "edge grafting, defaults",
             work.first_edges(1.0, lambda _: EdgeGrafting()),
-            rehearse=False,
+            warm_up=False,
         )
         found += [
             _of_edges(edges, size, work.first_edges(1.0), first, by_edge if n < 1_000 else None),
@@ -152,7 +152,7 @@ def _large() -> list[Measurement]:
             ),
         ]
     tree = Size(10_000, 20_000, STATES, tree=True)
-    chow_liu = Yardstick("Chow–Liu", work.learning(work.chow_liu), rehearse=False)
+    chow_liu = Yardstick("Chow–Liu", work.learning(work.chow_liu), warm_up=False)
     few = (Goal("precision", 0.99, 1.0), Goal("seconds", 12.0, 6.0))
     every = (Goal("precision", 0.97, 0.98), Goal("recall", 0.90, 0.95), Goal("wall", 60.0, 25.0))
     larger = Size(30_000, 4_000, 3, tree=True)

@@ -211,11 +211,11 @@ def _learned(learner: Learner, lab: Lab, size: Size) -> tuple[Outcome, Repetitio
 
 
 def defaults(size: Size) -> BestChoice:
-    """Return best-choice grafting with its defaults; for rehearsals, with those of many variables.
+    """Return best-choice grafting with its defaults; for a warm-up, with those of many variables.
 
     A tree stands for very many variables, which are screened and scored by other kernels.
     """
-    if size.tree and size.nodes == size.rehearsal().nodes:
+    if size.tree and size.nodes == size.tiny().nodes:
         return BestChoice(screening="sample", score="belief", objective="bethe", refit=False)
     return BestChoice()
 

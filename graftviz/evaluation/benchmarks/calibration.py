@@ -100,7 +100,7 @@ class Case(NamedTuple):
         work = counting(self.draw, LEARNERS if regressed <= _REGRESSED else GRAFTING)
         seeds = tuple(range(self.repetitions))
         row = Measurement(PREFIX + self.name, size, work, group=self.group, seeds=seeds)
-        return replace(row, rehearse=False, average=fmean)
+        return replace(row, warm_up=False, average=fmean)
 
 
 def measurements(text: str) -> tuple[Measurement, ...]:

@@ -123,7 +123,7 @@ def measurements(text: str) -> tuple[Measurement, ...]:
             train, _ = split(load())
             size = Size(train.n_variables, train.n_rows, int(train.cardinalities.max()))
             found.append(Measurement(PREFIX + name, size, predicting(load), group=NAME))
-    return tuple(replace(each, rehearse=False, seeds=(0,)) for each in found)
+    return tuple(replace(each, warm_up=False, seeds=(0,)) for each in found)
 
 
 def predicting(load: Load) -> Work:

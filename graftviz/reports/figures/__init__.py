@@ -1,24 +1,21 @@
 """Interactive figures of results, as Plotly figures."""
 
 from graftviz.reports.figures.budget import partition_figure, quality_figure
-from graftviz.reports.figures.data import figure_csv
 from graftviz.reports.figures.dynamics import prediction_figure
-from graftviz.reports.figures.graph import graph_figure
-from graftviz.reports.figures.inspect import (
+from graftviz.reports.figures.model import (
     change_figure,
     degree_figure,
     edge_figure,
+    graph_figure,
     matrix_figure,
     node_figure,
     norms_figure,
 )
-from graftviz.reports.figures.intervals import intervals_figure
-from graftviz.reports.figures.path import path_figure
 from graftviz.reports.figures.race import race_figure
 from graftviz.reports.figures.reservoir import activation_figure, rank_figure, run_rank_figure
 from graftviz.reports.figures.samples import pairs_figure, samples_figure
-from graftviz.reports.figures.stability import stability_figure
-from graftviz.reports.figures.style import figure_html
+from graftviz.reports.figures.selection import intervals_figure, path_figure, stability_figure
+from graftviz.reports.figures.style import figure_csv, figure_html
 
 __all__ = [
     "activation_figure",

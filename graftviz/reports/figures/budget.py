@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from graftviz.evaluation.tradeoff import TradeOff
 from graftviz.reports.figures.style import BLUE, GREEN, VERMILION, Look, curve, finish
-from graftviz.reports.words.budget import seconds_text, setting_words
+from graftviz.reports.words.learners import seconds_text, setting_words
 from graftviz.reports.words.phrases import plural
 
 QUALITY_AXES = {

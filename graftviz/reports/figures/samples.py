@@ -9,7 +9,7 @@ from plotly.subplots import make_subplots
 from graftviz.data.table import DiscreteTable
 from graftviz.inference.inspection import SampleComparison
 from graftviz.reports.figures.style import BLUE, GREY, VERMILION, escaped, finish
-from graftviz.reports.words.samples import pair_name
+from graftviz.reports.words.outcomes import pair_name
 
 _ACROSS, _DOWN = 6, 4  # images
 _ROWS = 32  # of a table that is not shown as images

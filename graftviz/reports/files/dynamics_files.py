@@ -12,7 +12,7 @@ from graftviz.data.series.series import TimeSeries
 from graftviz.dynamics.learners import has_seeds
 from graftviz.dynamics.learning import DynamicsResult
 from graftviz.dynamics.system import LinearSystem
-from graftviz.reports.files.result_json import peak_memory_mb
+from graftviz.reports.files.run_folder import peak_memory_mb
 from graftviz.utils.files import csv_text, json_text
 from graftviz.utils.options import attributes, option_values
 from graftviz.utils.version import __version__

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from graftviz.reports.texts import catalogue
-from graftviz.reports.words.glossary import glossary_records
+from graftviz.reports.words.lessons import glossary_records
 
 _ASSETS = Path(__file__).parent / "assets"
 IMPORT = re.compile(r'^import \{ ([^}]*) \} from "([^"]+)";\n', re.MULTILINE)

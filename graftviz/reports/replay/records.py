@@ -16,17 +16,14 @@ from graftviz.learning.base import Learner
 from graftviz.learning.run import LearningRun
 from graftviz.learning.trace import ActivationTest, Complexity, ReservoirView, Step
 from graftviz.model.pairwise import zero_sum_norms
-from graftviz.reports.layout.growing import GrowingLayout
-from graftviz.reports.layout.static import static_layout
+from graftviz.reports.layout import GrowingLayout, static_layout
 from graftviz.reports.replay.plain import number, numbers, rounded
-from graftviz.reports.words.answers import node_facts, why_edge, why_not
-from graftviz.reports.words.effect import activation_effect
-from graftviz.reports.words.features import counts_of
+from graftviz.reports.words.answers import activation_effect, node_facts, why_edge, why_not
 from graftviz.reports.words.judging import activation_test
+from graftviz.reports.words.learners import counts_of
+from graftviz.reports.words.outcomes import quality_words, remark_words
 from graftviz.reports.words.phrases import score_line
-from graftviz.reports.words.quality import quality_words
-from graftviz.reports.words.region import certified_region, region_settings
-from graftviz.reports.words.remarks import remark_words
+from graftviz.reports.words.regions import certified_region, region_settings
 from graftviz.reports.words.steps import (
     learner_at,
     overfitting_words,
@@ -228,9 +225,9 @@ def answer(run: LearningRun, question: Mapping[str, Any]) -> dict[str, Any]:
     """Return the details that the player requests by ``{kind: "node" | "edge" | "pair", i, j, t}``.
 
     A request for a node may have the key ``region`` with the settings of
-    :func:`~graftviz.reports.words.region.certified_region`; if the region cannot be computed, the
+    :func:`~graftviz.reports.words.regions.certified_region`; if the region cannot be computed, the
     result holds the error message instead. A request for an edge that step t activated may have the
-    key ``effect`` with a true value, for :func:`~graftviz.reports.words.effect.activation_effect`.
+    key ``effect`` with a true value, for :func:`~graftviz.reports.words.answers.activation_effect`.
 
     Raises
     ------

@@ -1,27 +1,143 @@
-"""Claims of a paper: measured quantities with comparators and thresholds, and their verdicts."""
+"""Claims of a paper: functions of the measured rows that return a verdict and a sentence."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from operator import ge, gt, le, lt
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+import pandas as pd
+from scipy.stats import spearmanr
 
-from graftviz.reports.reproduction.rows import Row, Table
-from graftviz.reports.reproduction.statistics import NotMeasured, trend
+from graftviz.utils.errors import InputError
 from graftviz.utils.files import json_value
 from graftviz.utils.wording import enough_digits
 
+Row = dict[str, Any]
+# Frames and series of pandas; the types of their cells are known after the measurement.
+Frame: TypeAlias = Any
+Series: TypeAlias = Any
 Held = Literal["partly"] | bool | None
-Cases = Callable[[Table], Any]
-Check = tuple[str, Cases] | tuple[str, Cases, str]
 OWN = "Not in the "  # start of statements that the papers do not make
 _LISTED = 6  # more cases of a group are described by their range
-
-
 _COMPARATORS = {"above": gt, "at least": ge, "below": lt, "at most": le}
+
+
+class NotMeasured(InputError):
+    """Error for a claim whose measurements are missing."""
+
+
+class NotComparable(str):
+    """Reason for which a case is not judged, such as data other than the paper's, as its value."""
+
+
+class Verdict(NamedTuple):
+    """Judgement of a claim.
+
+    Attributes
+    ----------
+    held : bool, "partly" or None
+        None if required rows are missing, or no case is comparable.
+    sentence : str
+        Description of the measurements, or of what is missing.
+    numbers : dict
+        Values of the cases by quantity.
+    met, judged : int
+        Number of cases that meet their comparator, and of all that have one.
+    """
+
+    held: Held
+    sentence: str
+    numbers: dict[str, Any]
+    met: int = 0
+    judged: int = 0
+
+
+class Claim(NamedTuple):
+    """Statement of a paper, and its verdict on measured rows.
+
+    Attributes
+    ----------
+    words : str
+        The statement, paraphrased; one that the papers do not make begins with :data:`OWN`.
+    of_rows : callable (frame) -> checks
+        Returns the checks of :func:`verdict`.
+    remark : str
+        Sentence added to the description of the measurements.
+    """
+
+    words: str
+    of_rows: Callable[[Frame], Checks]
+    remark: str = ""
+
+    def judge(self, rows: Frame | Iterable[Row]) -> Verdict:
+        """Return the verdict on measured rows.
+
+        Raises
+        ------
+        NotMeasured
+            If required rows are missing.
+        """
+        rows = frame(rows)
+        if rows.empty:
+            raise NotMeasured("No required measurement is available.")
+        try:
+            return verdict(*self.of_rows(rows), remark=self.remark)
+        except KeyError as missing:
+            raise NotMeasured(f"{missing.args[0]} was not measured.") from missing
+
+
+# A measured quantity, its values by case (maybe nested), and a comparator with its threshold; None
+# and NotComparable are not judged. Without a comparator the values are reported only.
+Check: TypeAlias = tuple[str, Any] | tuple[str, Any, str]
+Checks: TypeAlias = Iterable[Check]
+
+
+def claim(words: str, remark: str = "") -> Callable[[Callable[[Frame], Checks]], Claim]:
+    """Return a decorator that makes a :class:`Claim` of a function of the rows."""
+    return lambda of_rows: Claim(words, of_rows, remark)
+
+
+def frame(rows: Frame | Iterable[Row]) -> Frame:
+    """Return rows as a frame; whole numbers stay whole in columns with missing values."""
+    if isinstance(rows, pd.DataFrame):
+        return rows
+    found = pd.DataFrame(list(rows), dtype=object)
+    whole = found.columns[found.notna().all()]
+    return found.assign(**{name: found[name].infer_objects() for name in whole})
+
+
+def verdict(*checks: Check, remark: str = "") -> Verdict:
+    """Return the verdict of checks: they held if all are met in all cases.
+
+    Raises
+    ------
+    NotMeasured
+        If there is no case to judge.
+    """
+    met: list[bool] = []
+    is_comparable = True
+    phrases, numbers = [], {}
+    for quantity, measured, *comparators in checks:
+        cases = numbers[quantity] = plain(measured)
+        holds = [condition(words) for words in comparators]
+        phrase = f"{quantity[0].upper()}{quantity[1:]}: {_values(cases, holds)}"
+        for words, test in zip(comparators, holds, strict=True):
+            leaves = flat(cases)
+            is_comparable &= not any(isinstance(value, NotComparable) for value in leaves.values())
+            judged = {name: test(value) for name, value in leaves.items() if _is_judged(value)}
+            met += judged.values()
+            if judged:
+                phrase += f" [{words} in {_outcome(judged)}]"
+        phrases.append(phrase)
+    if not met and is_comparable:
+        raise NotMeasured("No required measurement is available.")
+    held = together(met) if met else None
+    sentence = f"{'. '.join(phrases)}. {remark}".strip()
+    return Verdict(held, sentence, numbers, sum(met), len(met))
 
 
 def condition(words: str) -> Callable[[Any], bool]:
@@ -55,95 +171,39 @@ def condition(words: str) -> Callable[[Any], bool]:
     return lambda value: bool(compare(value, threshold))
 
 
-class NotComparable(str):
-    """Reason for which a case is not judged, such as data other than the paper's, as its value."""
-
-
 def together(held: Sequence[Held]) -> Held:
     """Return True or False if all are, otherwise "partly"."""
     return held[0] if all(one is held[0] for one in held) else "partly"
 
 
-class Verdict(NamedTuple):
-    """Judgement of a claim.
+def plain(value: Any) -> Any:
+    """Return cases as JSON values; numbers that are not finite become None.
 
-    Attributes
-    ----------
-    held : bool, "partly" or None
-        None if required rows are missing, or no case is comparable.
-    sentence : str
-        Description of the measurements, or of what is missing.
-    numbers : dict
-        Values of the cases by quantity.
-    met, judged : int
-        Number of cases that meet their comparator, and of all that have one.
+    A series with several levels of its index becomes nested dictionaries.
     """
-
-    held: Held
-    sentence: str
-    numbers: dict[str, Any]
-    met: int = 0
-    judged: int = 0
-
-
-class Claim:
-    """Statement of a paper, which holds if all its checks are met in all cases.
-
-    Parameters
-    ----------
-    words : str
-        The statement, paraphrased; one that the papers do not make begins with :data:`OWN`.
-    checks : tuples (quantity, cases, comparator)
-        A measured quantity, a function of the rows that returns its values by case, and the
-        comparator with its threshold (:func:`condition`). Cases may be nested by group; None and
-        :class:`NotComparable` are not judged. Without a comparator the values are reported only.
-    remark : str
-        Sentence added to the description of the measurements.
-    """
-
-    def __init__(self, words: str, *checks: Check, remark: str = "") -> None:
-        self.words, self.checks, self.remark = words, checks, remark
-
-    def judge(self, rows: Sequence[Row]) -> Verdict:
-        """Return the verdict on measured rows.
-
-        Raises
-        ------
-        NotMeasured
-            If required rows are missing.
-        """
-        met: list[bool] = []
-        is_comparable = True
-        phrases, numbers = [], {}
-        for quantity, of_rows, *comparators in self.checks:
-            cases = numbers[quantity] = _plain(of_rows(Table(rows)))
-            holds = [condition(words) for words in comparators]
-            phrase = f"{quantity[0].upper()}{quantity[1:]}: {_values(cases, holds)}"
-            for words, test in zip(comparators, holds, strict=True):
-                leaves = list(_leaves(cases))
-                is_comparable &= not any(isinstance(value, NotComparable) for _, value in leaves)
-                judged = {name: test(value) for name, value in leaves if _is_judged(value)}
-                met += judged.values()
-                if judged:
-                    phrase += f" [{words} in {_outcome(judged)}]"
-            phrases.append(phrase)
-        if not met and is_comparable:
-            raise NotMeasured("No required measurement is available.")
-        held = together(met) if met else None
-        sentence = f"{'. '.join(phrases)}. {self.remark}".strip()
-        return Verdict(held, sentence, numbers, sum(met), len(met))
-
-
-def _plain(value: Any) -> Any:
-    """Return cases as JSON values; numbers that are not finite become None."""
+    if isinstance(value, pd.Series):
+        value = nested(value)
     if isinstance(value, Mapping):
         return {
-            f"{key:g}" if isinstance(key, float) else str(key): _plain(item)
+            f"{key:g}" if isinstance(key, float) else str(key): plain(item)
             for key, item in value.items()
         }
     if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return json_value(value)
+
+
+def nested(values: Series) -> dict[Any, Any]:
+    """Return the values of a series by the levels of its index, in order of appearance."""
+    if values.index.nlevels == 1:
+        return dict(values.items())
+    first = values.index.get_level_values(0).unique()
+    return {key: nested(values.xs(key, level=0)) for key in first}
+
+
+def flat(cases: Any) -> dict[str, Any]:
+    """Return nested cases in one dictionary, with their names joined by commas."""
+    return dict(_leaves(cases))
 
 
 def _leaves(cases: Any, names: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
@@ -152,12 +212,6 @@ def _leaves(cases: Any, names: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]
         return
     for name, value in cases.items():
         yield from _leaves(value, (*names, name))
-
-
-def flat(cases: Any) -> Any:
-    """Return nested cases in one dictionary, with their names joined by commas."""
-    plain = _plain(cases)
-    return dict(_leaves(plain)) if isinstance(plain, dict) else plain
 
 
 def _is_judged(value: Any) -> bool:
@@ -205,14 +259,48 @@ def _outcome(judged: Mapping[str, bool]) -> str:
     return words
 
 
-class Paper(NamedTuple):
-    """Beginning of the names of a paper's experiments, and the title of the paper."""
+# --- statistics ---------------------------------------------------------------------------------
 
-    prefix: str
-    title: str
 
-    def item(self, item: str, section: str) -> dict[str, Any]:
-        """Return name and place of the experiment of a "figure …" or "table …"."""
-        short = item.replace("figure ", "fig").replace("table ", "table")
-        place = f"{self.title}, {item} and section {section}"
-        return {"name": f"{self.prefix}-{short}", "place": place}
+def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
+    """Return the rank correlation, or 0 if one side is constant."""
+    if min(first) == max(first) or min(second) == max(second):
+        return 0.0
+    return float(spearmanr(first, second).statistic)
+
+
+def mean(values: Series) -> float:
+    """Return the mean as numpy sums it; that of pandas may have other last digits."""
+    return float(np.mean(values.to_numpy(float)))
+
+
+def trend(values: Sequence[float]) -> float:
+    """Return the rank correlation of values with their positions."""
+    return rank_correlation(range(len(values)), values)
+
+
+def standard_errors(differences: Any) -> float:
+    """Return the mean of differences in standard errors; 0 for a single one."""
+    count = len(differences)
+    if count < 2:
+        return 0.0
+    return float(np.mean(differences) / max(np.std(differences, ddof=1) / count**0.5, 1e-12))
+
+
+def power(counts: Mapping[Any, float] | Series) -> float:
+    """Return the exponent of a power law, fitted to logarithms by least squares.
+
+    Raises
+    ------
+    NotMeasured
+        With a single size.
+    """
+    if len(counts) < 2:
+        raise NotMeasured("A power needs two sizes.")
+    sizes, values = zip(*counts.items(), strict=True)
+    return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
+
+
+def changes(values: Series) -> dict[str, float]:
+    """Return the differences from one value to the next."""
+    return {f"{a} to {b}": values[b] - values[a] for a, b in pairwise(values.index)}

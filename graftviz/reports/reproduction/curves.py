@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 from scipy.stats import gmean
 
@@ -21,20 +22,26 @@ from graftviz.learning.grafting.best_choice import BestChoice
 from graftviz.learning.grafting.edge_grafting import EdgeGrafting, FirstHit
 from graftviz.learning.run import LearningRun
 from graftviz.learning.trace import Step
-from graftviz.reports.reproduction.claims import Cases, Check
+from graftviz.reports.reproduction.claims import (
+    Check,
+    Checks,
+    Frame,
+    NotMeasured,
+    Row,
+    Series,
+    changes,
+    rank_correlation,
+)
 from graftviz.reports.reproduction.data import GENERATED, Data
 from graftviz.reports.reproduction.experiment import MeasuringTask, Part
 from graftviz.reports.reproduction.figures import (
     BASELINE_LOOKS,
-    CurvePanel,
     Line,
     Look,
     learning_curves,
     scale_look,
 )
-from graftviz.reports.reproduction.rows import Row, Table, Values
-from graftviz.reports.reproduction.statistics import NotMeasured, rank_correlation
-from graftviz.reports.words.remarks import remark_words
+from graftviz.reports.words.outcomes import remark_words
 from graftviz.utils.files import json_value
 from graftviz.utils.options import attributes, option_values
 
@@ -161,13 +168,13 @@ def learner_run(panel: Panel, method: Method, seed: int, *, held_out: bool = Tru
     columns |= attributes(method, "alpha", "hubs")
     measure = partial(_measure, size, learner, seed, held_out)
     work = panel.edges or _WORK_OF_ALL_EDGES * size.nodes
-    rehearse = partial(_rehearse, size, learner)
-    return Part(columns, measure, work, settings, size.source, rehearse=rehearse)
+    warm_up = partial(_warm_up, size, learner)
+    return Part(columns, measure, work, settings, size.source, warm_up=warm_up)
 
 
-def _rehearse(size: Size, learner: Learner, data: Data) -> None:
+def _warm_up(size: Size, learner: Learner, data: Data) -> None:
     """Learn a few edges from tiny data."""
-    problem = data.problem(size.rehearsal())
+    problem = data.problem(size.tiny())
     few = dataclasses.replace(learner, **{"max_edges": 3})
     _finish(LearningRun(problem.train, few, test=problem.test, truth=problem.truth))
 
@@ -252,364 +259,335 @@ def _occupancy(step: Step) -> list[int] | None:
 # --- figure and tables --------------------------------------------------------------------------
 
 
-def look_of(row: Row) -> Look:
+def look_of(method: str, alpha: float | None, hubs: bool) -> Look:
     """Return the line style of a method, the same in all figures."""
-    if row["alpha"] is None:
-        return BASELINE_LOOKS[(EDGE_GRAFTING, FIRST_HIT, AS_WRITTEN).index(row["method"])]
-    return scale_look(ALPHAS.index(row["alpha"]), faint=not row["hubs"])
+    if pd.isna(alpha):
+        return BASELINE_LOOKS[(EDGE_GRAFTING, FIRST_HIT, AS_WRITTEN).index(method)]
+    return scale_look(ALPHAS.index(alpha), faint=not hubs)
+
+
+def _with_baseline(rows: Frame) -> Frame:
+    """Return the runs with their ratios to edge grafting on the same data; NaN without it."""
+    same, works = ["panel", "seed"], ["seconds", "tests", "tables"]
+    whole = rows.loc[rows["method"] == EDGE_GRAFTING, [*same, *works]]
+    beside = rows[same].merge(whole, "left", on=same)[works].astype(float).set_axis(rows.index)
+    ratios = rows[works].astype(float) / beside.where(beside != 0.0)
+    return rows.join(ratios.add_suffix("_to_edge_grafting")).assign(whole=beside["seconds"])
 
 
 def draw_curves(
-    title: str, rows: Table, *, quantities: Sequence[str], axis: str = "ratio"
+    title: str, rows: Frame, *, quantities: Sequence[str], axis: str = "ratio"
 ) -> go.Figure:
     """Draw the curves of the first seed, with one row of plots for each quantity.
 
     `axis` is the initial horizontal axis, a key of
     :data:`graftviz.reports.reproduction.figures.AXES`.
     """
-    charts = []
-    for name, here in rows.group("title").items():
-        first = here.where(seed=min(here.column("seed")))
-        lines = {}
-        for key, (weights, shown) in itertools.product(quantities, first.group("weights").items()):
-            drawn = [_line(row, key, rows) for row in shown if row["points"][key][-1] is not None]
-            if drawn:
-                lines[f"{QUANTITIES[key]}<br>{weights}"] = drawn
-        charts.append(CurvePanel(name, lines))
-    return learning_curves(title, charts, axis=axis)
+    panels: dict[str, dict[str, list[Line]]] = {}
+    for name, here in _with_baseline(rows).groupby("title", sort=False):
+        first = here[here["seed"] == here["seed"].min()]
+        panels[name] = {}
+        for quantity, (weights, shown) in itertools.product(
+            quantities, first.groupby("weights", sort=False)
+        ):
+            lines = [_line(row, quantity) for row in shown.itertuples()]
+            lines = [line for line in lines if line.y[-1] is not None]
+            if lines:
+                panels[name][f"{QUANTITIES[quantity]}<br>{weights}"] = lines
+    return learning_curves(title, panels, axis=axis)
 
 
-def _whole(row: Row, rows: Table) -> Row:
-    """Return the run of edge grafting on the same data, or an empty row if not measured."""
-    same = rows.where(panel=row["panel"], seed=row["seed"], method=EDGE_GRAFTING)
-    return next(iter(same), {})
+def _line(row: Any, quantity: str) -> Line:
+    x = {name: row.points[name] for name in ("seconds", "tests", "tables", "edges")}
+    if row.whole > 0.0:
+        x["ratio"] = [seconds / row.whole for seconds in x["seconds"]]
+    return Line(row.method, x, row.points[quantity], look_of(row.method, row.alpha, row.hubs))
 
 
-def _line(row: Row, quantity: str, rows: Table) -> Line:
-    points, whole = row["points"], _whole(row, rows)
-    x = {name: points[name] for name in ("seconds", "tests", "tables", "edges")}
-    if whole.get("seconds"):
-        x["ratio"] = [seconds / whole["seconds"] for seconds in points["seconds"]]
-    return Line(row["method"], x, points[quantity], look_of(row))
+def curve_table(rows: Frame) -> Frame:
+    """Return one row for every point of every curve."""
+    curves = []
+    for row in _with_baseline(rows).itertuples():
+        points = pd.DataFrame(row.points, dtype=object)
+        points = points.assign(time_to_edge_grafting=points["seconds"] / row.whole)
+        place = pd.DataFrame(
+            {"panel": row.panel, "method": row.method, "seed": row.seed}, points.index
+        )
+        curves.append(place.join(points))
+    return pd.concat(curves)
 
 
-def curve_table(rows: Table) -> Iterator[Row]:
-    """Yield one row for every point of every curve."""
-    for row in rows:
-        seconds = _whole(row, rows).get("seconds")
-        for values in zip(*row["points"].values(), strict=True):
-            point = dict(zip(row["points"], values, strict=True))
-            yield {
-                **{name: row[name] for name in ("panel", "method", "seed")},
-                **point,
-                "time_to_edge_grafting": point["seconds"] / seconds if seconds else None,
-            }
-
-
-def run_table(rows: Table) -> Iterator[Row]:
-    """Yield the final values of every run, also relative to edge grafting."""
-    for row in rows:
-        whole = _whole(row, rows)
-        ratios = {
-            f"{name}_to_edge_grafting": row[name] / whole[name] if whole.get(name) else None
-            for name in ("seconds", "tests", "tables")
-        }
-        yield {key: value for key, value in row.items() if key != "points"} | ratios
+def run_table(rows: Frame) -> Frame:
+    """Return the final values of every run, also relative to edge grafting."""
+    return _with_baseline(rows).drop(columns=["points", "whole"])
 
 
 # --- checks -------------------------------------------------------------------------------------
 
 
-def each_panel(of_panel: Callable[[Table], Any]) -> Cases:
-    """Return cases by panel."""
-    return lambda rows: rows.group("panel").map(of_panel)
+def _mean_runs(rows: Frame) -> Frame:
+    """Return the means over seeds by method: final values, and the first objective as "start"."""
+    starts = [points["objective"][0] for points in rows["points"]]
+    values = rows.assign(**rows[[*MEASURES]].astype(float), start=starts)
+    how = dict.fromkeys(("weights", "nodes", "alpha", "hubs", "reservoir"), "first")
+    how |= dict.fromkeys((*MEASURES, "start"), "mean")
+    return values.groupby("method", sort=False).agg(how)
 
 
-def over_alpha(rows: Table) -> Table:
-    """Return the means of best-choice with the hub rule in a panel, by increasing α."""
-    runs = Table(row for row in rows if row["alpha"] is not None and row["hubs"])
-    found = Table(map(_mean_run, runs.group("method").values()))
+def each_panel(rows: Frame, of_runs: Callable[[Frame], Any]) -> dict[str, Any]:
+    """Return a function of the mean runs by method, for each panel."""
+    return {name: of_runs(_mean_runs(here)) for name, here in rows.groupby("panel", sort=False)}
+
+
+def over_alpha(runs: Frame) -> Frame:
+    """Return the mean runs of best-choice with the hub rule, by increasing α."""
+    found = runs[runs["alpha"].notna() & runs["hubs"]]
     if len(found) < 2:
         raise NotMeasured("Best-choice was not measured for two α.")
-    return found.by("alpha")
+    return found.sort_values("alpha")
 
 
-def the_run(rows: Table, method: str) -> Row:
-    """Return the mean of the runs of a method in a panel."""
-    return _mean_run(rows.group("method")[method])
-
-
-def _mean_run(rows: Table) -> Row:
-    """Return the first run, with the means of its final values and of the first objective."""
-    starts = [row["points"]["objective"][0] for row in rows]
-    means = {
-        name: float(np.mean(rows.column(name))) for name in MEASURES if rows[0][name] is not None
-    }
-    return {**rows[0], **means, "start": float(np.mean(starts))}
-
-
-def _over_seeds(of_seed: Callable[[Table], dict[str, float]]) -> Callable[[Table], Values]:
-    """Return a function of the means over seeds of values by method."""
-
-    def means(rows: Table) -> Values:
-        found = [of_seed(here) for here in rows.group("seed").values()]
-        return Values({key: float(np.mean([one[key] for one in found])) for key in found[0]})
-
-    return means
-
-
-def _by_weights(of_weights: Callable[[Table], Any]) -> Cases:
-    """Return cases by λ and λ₂."""
-
-    def cases(rows: Table) -> Values:
-        return rows.group("weights").map(of_weights)
-
-    return cases
-
-
-def _others(rows: Table) -> Table:
+def _others(runs: Frame) -> Frame:
     """Return edge grafting and best-choice, which first hit is compared with."""
-    return Table([the_run(rows, AS_WRITTEN), *over_alpha(rows)])
+    return pd.concat([runs.loc[[AS_WRITTEN]], over_alpha(runs)])
 
 
-def of_methods(quantity: str) -> Check:
-    """Report a final quantity of all methods."""
-    return quantity, lambda rows: rows.nested(quantity, "panel", "method")
-
-
-def _ratios(rows: Table, quantity: str, baseline: str = AS_WRITTEN) -> dict[str, float]:
+def _ratios(runs: Frame, quantity: str, baseline: str = AS_WRITTEN) -> Series:
     """Return the ratios of a baseline to the other methods in a quantity, by method."""
-    whole = the_run(rows, baseline)[quantity]
-    others = _others(rows) if baseline == FIRST_HIT else over_alpha(rows)
-    return {row["method"]: whole / max(row[quantity], 1e-9) for row in others}
+    whole = runs.loc[baseline, quantity]
+    others = _others(runs) if baseline == FIRST_HIT else over_alpha(runs)
+    return whole / others[quantity].clip(lower=1e-9)
 
 
-def _more(quantity: str) -> Check:
+def _more(rows: Frame, quantity: str) -> Check:
     words = f"{quantity} of edge grafting as written to those of best-choice"
-    return words, each_panel(lambda rows: _ratios(rows, quantity)), "above 1"
+    return words, each_panel(rows, lambda runs: _ratios(runs, quantity)), "above 1"
 
 
-FASTER: tuple[Check, ...] = (
-    _more("seconds"),
-    (
+def faster(rows: Frame) -> Checks:
+    """Check that best-choice takes less time than edge grafting."""
+    yield _more(rows, "seconds")
+    yield (
         "the same of edge grafting that scores only what could be the best",
-        each_panel(lambda rows: _ratios(rows, "seconds", EDGE_GRAFTING)),
-    ),
-)
-FEWER: tuple[Check, ...] = (
-    _more("tests"),
-    _more("tables"),
-    (
-        "edges in the reservoir at the first activation, and |R|",
-        each_panel(lambda rows: over_alpha(rows)[-1]["reservoir"]),
-    ),
-)
-
-
-def _mean_ratios(quantity: str) -> Callable[[Table], Values]:
-    """Return a function of the geometric mean over α of the ratios, by number of variables."""
-
-    def means(rows: Table) -> Values:
-        sizes = rows.group("nodes")
-        if len(sizes) < 2:
-            raise NotMeasured("One size alone cannot show how the advantage grows.")
-        found = {n: gmean([*_ratios(here, quantity).values()]) for n, here in sizes.items()}
-        return Values({f"n = {n}": ratio for n, ratio in found.items()})
-
-    return means
-
-
-_growth = _by_weights(lambda rows: _mean_ratios("seconds")(rows).steps())
-GAP_GROWS: tuple[Check, ...] = (
-    ("growth of the mean ratio of seconds", _growth, "above 0"),
-    (
-        "mean ratio of seconds of edge grafting as written to best-choice's",
-        _by_weights(_mean_ratios("seconds")),
-    ),
-    ("mean ratio of tests", _by_weights(_mean_ratios("tests"))),
-)
-
-
-def many_times_as_long(times: float, nodes: int) -> tuple[Check, ...]:
-    """Check that edge grafting takes about `times` as long with `nodes` variables."""
-
-    def ratios(rows: Table) -> dict[str, float]:
-        if not rows.where(nodes=nodes):
-            raise NotMeasured(f"{nodes} variables were not measured; --scale paper has them.")
-        return _ratios(rows.where(nodes=nodes), "seconds")
-
-    def median(rows: Table) -> float:
-        return float(np.median([*ratios(rows).values()]))
-
-    medians = _by_weights(median)
-    return (
-        (f"median over α of the ratio of seconds with {nodes} variables", medians, "above 1.5"),
-        ("the same, nearly as stated", medians, f"at least {0.8 * times:g}"),
-        ("ratios of seconds", _by_weights(ratios)),
+        each_panel(rows, lambda runs: _ratios(runs, "seconds", EDGE_GRAFTING)),
     )
 
 
-def _objective_gap(rows: Table) -> float | None:
-    """Return the largest relative difference of objectives on the same data."""
-    samples = [here.column("objective") for here in rows.group("seed").values()]
-    gaps = [max(ends) / min(ends) - 1.0 for ends in samples if len(ends) > 1]
-    return max(gaps, default=None)
+def fewer(rows: Frame) -> Checks:
+    """Check that best-choice makes fewer tests and counts fewer tables."""
+    yield _more(rows, "tests")
+    yield _more(rows, "tables")
+    yield (
+        "edges in the reservoir at the first activation, and |R|",
+        each_panel(rows, lambda runs: over_alpha(runs)["reservoir"].iloc[-1]),
+    )
 
 
-SAME_OBJECTIVE: tuple[Check, ...] = (
-    ("relative difference of objectives", each_panel(_objective_gap), "at most 0.001"),
-    of_methods("objective"),
-    ("proved to have converged", lambda r: r.nested("converged", "panel", "method", of=all)),
-)
-_first_hits = each_panel(lambda rows: _ratios(rows, "seconds", FIRST_HIT))
-FIRST_HIT_LAST: Check = ("seconds of first hit to those of others", _first_hits, "above 1")
+def gap_grows(rows: Frame) -> Checks:
+    """Check that the mean over α of the ratio to edge grafting grows with the variables."""
+
+    def means(here: Frame, quantity: str) -> Series:
+        sizes = here.groupby("nodes", sort=False)
+        if len(sizes) < 2:
+            raise NotMeasured("One size alone cannot show how the advantage grows.")
+        found = {f"n = {n}": gmean(_ratios(_mean_runs(of_n), quantity)) for n, of_n in sizes}
+        return pd.Series(found)
+
+    seconds = _by_weights(rows, lambda here: means(here, "seconds"))
+    grown = {weights: changes(by_n) for weights, by_n in seconds.items()}
+    yield "growth of the mean ratio of seconds", grown, "above 0"
+    yield "mean ratio of seconds of edge grafting as written to best-choice's", seconds
+    yield "mean ratio of tests", _by_weights(rows, lambda here: means(here, "tests"))
 
 
-def _descended(rows: Table, per_table: float) -> dict[str, float]:
+def _by_weights(rows: Frame, of_rows: Callable[[Frame], Any]) -> dict[str, Any]:
+    return {weights: of_rows(here) for weights, here in rows.groupby("weights", sort=False)}
+
+
+def many_times_as_long(rows: Frame, *, times: float, nodes: int) -> Checks:
+    """Check that edge grafting takes about `times` as long with `nodes` variables."""
+    rows = rows[rows["nodes"] == nodes]
+    if rows.empty:
+        raise NotMeasured(f"{nodes} variables were not measured; --scale paper has them.")
+    ratios = _by_weights(rows, lambda here: _ratios(_mean_runs(here), "seconds"))
+    medians = {weights: of_alpha.median() for weights, of_alpha in ratios.items()}
+    yield f"median over α of the ratio of seconds with {nodes} variables", medians, "above 1.5"
+    yield "the same, nearly as stated", medians, f"at least {0.8 * times:g}"
+    yield "ratios of seconds", ratios
+
+
+def _of_methods(rows: Frame, *quantities: str) -> Checks:
+    """Report final quantities of all methods."""
+    runs = rows.groupby(["panel", "method"], sort=False)
+    return (
+        (name, runs[name].agg(lambda values: values.astype(float).mean())) for name in quantities
+    )
+
+
+def same_objective(rows: Frame) -> Checks:
+    """Check that all methods reach the same objective on the same data."""
+    gaps = {}
+    for name, here in rows.groupby("panel", sort=False):
+        ends = here.groupby("seed")["objective"].agg(["max", "min", "size"])
+        ends = ends[ends["size"] > 1]
+        gaps[name] = (ends["max"] / ends["min"] - 1.0).max()
+    yield "relative difference of objectives", gaps, "at most 0.001"
+    yield from _of_methods(rows, "objective")
+    converged = rows.groupby(["panel", "method"], sort=False)["converged"].all()
+    yield "proved to have converged", converged
+
+
+def first_hit_last(rows: Frame) -> Checks:
+    """Check that first hit takes longer than all others."""
+    ratios = each_panel(rows, lambda runs: _ratios(runs, "seconds", FIRST_HIT))
+    yield "seconds of first hit to those of others", ratios, "above 1"
+
+
+def _descended(runs: Frame, per_table: float) -> Series:
     """Return the share of its descent that best-choice has done at edge grafting's first edge.
 
     Counting a pair table takes `per_table` seconds longer than measured.
     """
 
-    def seconds(row: Row) -> np.ndarray:
-        points = row["points"]
+    def seconds(points: Row) -> np.ndarray:
         return np.array(points["seconds"]) + per_table * np.array(points["tables"])
 
-    exhaustive = the_run(rows, AS_WRITTEN)
-    start = seconds(exhaustive)[int(np.argmax(np.array(exhaustive["points"]["edges"]) > 0))]
-    shares = {}
-    for row in over_alpha(rows):
-        objective = np.array(row["points"]["objective"])
-        reached = objective[seconds(row) <= start][-1]
+    def share(points: Row) -> float:
+        objective = np.array(points["objective"])
         whole = objective[0] - objective[-1]
-        shares[row["method"]] = (objective[0] - reached) / whole if whole > 0 else 1.0
-    return shares
+        reached = objective[seconds(points) <= start][-1]
+        return float((objective[0] - reached) / whole) if whole > 0 else 1.0
+
+    exhaustive = runs.loc[AS_WRITTEN, "points"]
+    start = seconds(exhaustive)[int(np.argmax(np.array(exhaustive["edges"]) > 0))]
+    return over_alpha(runs)["points"].map(share)
 
 
-def starts_late(per_table: float = 0.0) -> tuple[Check, ...]:
+def starts_late(rows: Frame, *, per_table: float = 0.0) -> Checks:
     """Check that best-choice has nearly converged at edge grafting's first edge."""
-    shares = _over_seeds(partial(_descended, per_table=per_table))
-    return (
-        (
-            "largest share of its descent that best-choice has done at edge grafting's first edge",
-            each_panel(lambda rows: max(shares(rows).values())),
-            "at least 0.9",
-        ),
-        ("shares by α", each_panel(shares)),
+    shares = {}
+    for name, here in rows.groupby("panel", sort=False):
+        seeds = [
+            _descended(runs.set_index("method"), per_table) for _, runs in here.groupby("seed")
+        ]
+        shares[name] = pd.DataFrame(seeds).mean()
+    yield (
+        "largest share of its descent that best-choice has done at edge grafting's first edge",
+        {name: by_alpha.max() for name, by_alpha in shares.items()},
+        "at least 0.9",
     )
+    yield "shares by α", shares
 
 
-def better_with_alpha(quantity: str) -> tuple[Check, ...]:
+def better_with_alpha(rows: Frame, *, quantity: str) -> Checks:
     """Check that a larger α gives a better final `quantity` and takes longer."""
+    is_recall = quantity == "recall"
 
-    def improves(rows: Table) -> bool:
-        values = over_alpha(rows).column(quantity)
-        slack = _SLACK[quantity] * (1.0 if quantity == "recall" else abs(values[0]))
-        gains = np.diff(values) * (1.0 if quantity == "recall" else -1.0)
+    def improves(runs: Frame) -> bool:
+        values = over_alpha(runs)[quantity].to_numpy()
+        slack = _SLACK[quantity] * (1.0 if is_recall else abs(values[0]))
+        gains = np.diff(values) * (1.0 if is_recall else -1.0)
         return bool(gains.sum() > 0.0 and (gains >= -slack).all())
 
-    def longer(rows: Table) -> float:
-        first, *_, last = over_alpha(rows).column("seconds")
-        return float(last / first)
+    def longer(runs: Frame) -> float:
+        seconds = over_alpha(runs)["seconds"]
+        return float(seconds.iloc[-1] / seconds.iloc[0])
 
-    return (
-        (f"{quantity} improves with every α", each_panel(improves), "true"),
-        ("seconds of the largest α to those of the smallest", each_panel(longer), "above 1"),
-        *(of_methods(name) for name in (quantity, "seconds", "tests")),
-    )
+    yield f"{quantity} improves with every α", each_panel(rows, improves), "true"
+    words = "seconds of the largest α to those of the smallest"
+    yield words, each_panel(rows, longer), "above 1"
+    yield from _of_methods(rows, quantity, "seconds", "tests")
 
 
-def quick_but_poor(quantity: str) -> tuple[Check, ...]:
+def quick_but_poor(rows: Frame, *, quantity: str) -> Checks:
     """Check that first hit finishes first, with the worst value of `quantity`."""
 
-    def larger(name: str, sign: float) -> Cases:
-        def count(rows: Table) -> int:
-            first = the_run(rows, FIRST_HIT)[name]
-            return sum(sign * value > sign * first for value in _others(rows).column(name))
+    def worse(runs: Frame) -> int:
+        first, others = runs.loc[FIRST_HIT, quantity], _others(runs)[quantity]
+        return int((others < first if quantity == "recall" else others > first).sum())
 
-        return each_panel(count)
+    def sooner(runs: Frame) -> int:
+        return int((_others(runs)["seconds"] < runs.loc[FIRST_HIT, "seconds"]).sum())
 
-    worse = larger(quantity, -1.0 if quantity == "recall" else 1.0)
-    return (
-        (f"methods with a worse {quantity} than first hit", worse, "at most 0"),
-        ("methods that reach the limit sooner", larger("seconds", -1.0), "at most 0"),
-        *(of_methods(name) for name in (quantity, "seconds", "tests")),
-    )
+    words = f"methods with a worse {quantity} than first hit"
+    yield words, each_panel(rows, worse), "at most 0"
+    yield "methods that reach the limit sooner", each_panel(rows, sooner), "at most 0"
+    yield from _of_methods(rows, quantity, "seconds", "tests")
 
 
-def _lost_descent(rows: Table) -> float:
-    whole = the_run(rows, AS_WRITTEN)
-    lost = np.ptp(over_alpha(rows).column("objective"))
-    return float(lost / (whole["start"] - whole["objective"]))
+def small_loss(rows: Frame) -> Checks:
+    """Check that α matters less for the objective than for recall."""
 
+    def descent(runs: Frame) -> float:
+        whole = runs.loc[AS_WRITTEN]
+        lost = np.ptp(over_alpha(runs)["objective"])
+        return float(lost / (whole["start"] - whole["objective"]))
 
-def _lost_recall(rows: Table) -> float:
-    recalls = over_alpha(rows).column("recall")
-    return float(np.ptp(recalls) / max(*recalls, 1e-12))
+    def recall(runs: Frame) -> float:
+        recalls = over_alpha(runs)["recall"]
+        return float(np.ptp(recalls) / max(recalls.max(), 1e-12))
 
-
-def _lost_with_no_alpha(rows: Table) -> float:
-    first, *_, last = over_alpha(rows)
-    descent = last["start"] - last["objective"]
-    return float((first["objective"] - last["objective"]) / descent)
-
-
-SMALL_LOSS: tuple[Check, ...] = (
-    (
+    yield (
         "share of the descent less that of recall between the best and the worst α",
-        each_panel(lambda rows: _lost_descent(rows) - _lost_recall(rows)),
+        each_panel(rows, lambda runs: descent(runs) - recall(runs)),
         "below 0",
-    ),
-    ("share of the descent", each_panel(_lost_descent)),
-    ("share of recall", each_panel(_lost_recall)),
-)
-ALPHA_MATTERS: Check = (
-    *("share of the descent by which α = 0 ends above α = 1", each_panel(_lost_with_no_alpha)),
-    "at least 0.05",
-)
-
-
-def _along_runs(value: Callable[[dict[str, list[float]]], float]) -> Cases:
-    """Return means by panel and method, of all runs of several steps with held-out NLPL."""
-
-    def cases(rows: Table) -> Values:
-        evaluated = (row for row in rows if None not in row["points"]["nlpl"])
-        long = Table(row for row in evaluated if len(row["points"]["nlpl"]) > 2)
-        mean_of = partial(_mean_of, value)
-        return long.nested("points", "panel", "method", of=mean_of)
-
-    return cases
-
-
-def _mean_of(value: Callable[[Any], float], curves: Sequence[Any]) -> float:
-    return float(np.mean([value(curve) for curve in curves]))
-
-
-CORRELATED: Check = (
-    "rank correlation of objective and held-out NLPL along a run",
-    _along_runs(lambda points: rank_correlation(points["objective"], points["nlpl"])),
-    "at least 0.9",
-)
-NO_OVERFITTING: Check = (
-    "relative rise of the held-out NLPL from its lowest value on the way to the end",
-    _along_runs(lambda points: points["nlpl"][-1] / min(points["nlpl"]) - 1.0),
-    "at most 0.01",
-)
-
-
-def _areas(rows: Table) -> Values:
-    """Return the mean recall without and with the hub rule, up to the edges that all runs reach."""
-    points = rows.column("points")
-    grid = np.linspace(0, min(one["edges"][-1] for one in points), 200)
-    areas = rows.nested(
-        *("points", "alpha", "hubs"),
-        of=lambda runs: np.mean([np.interp(grid, one["edges"], one["recall"]) for one in runs]),
     )
-    return Values({f"α = {x:g}": [a[False], a[True]] for x, a in areas.items() if len(a) == 2})
+    yield "share of the descent", each_panel(rows, descent)
+    yield "share of recall", each_panel(rows, recall)
 
 
-_gains = each_panel(lambda rows: _areas(rows).map(lambda both: both[1] - both[0]))
-HUBS_HELP: tuple[Check, ...] = (
-    ("change of the mean recall over all numbers of edges by the hub rule", _gains, "above 0.01"),
-    ("mean recall without and with", each_panel(_areas)),
-)
+def alpha_matters(rows: Frame) -> Checks:
+    """Check that α = 0 ends with a clearly worse objective than α = 1."""
+
+    def lost(runs: Frame) -> float:
+        ends = over_alpha(runs)
+        first, last = ends["objective"].iloc[[0, -1]]
+        return float((first - last) / (ends["start"].iloc[-1] - last))
+
+    words = "share of the descent by which α = 0 ends above α = 1"
+    yield words, each_panel(rows, lost), "at least 0.05"
+
+
+def _along_runs(rows: Frame, of_points: Callable[[Row], float]) -> Series:
+    """Return means by panel and method, of all runs of several steps with held-out NLPL."""
+    losses = rows["points"].map(lambda points: points["nlpl"])
+    long = rows[[None not in losses_of_run and len(losses_of_run) > 2 for losses_of_run in losses]]
+    values = long.assign(value=long["points"].map(of_points).astype(float))
+    return values.groupby(["panel", "method"], sort=False)["value"].mean()
+
+
+def correlated(rows: Frame) -> Checks:
+    """Check that objective and held-out NLPL fall together."""
+    correlations = _along_runs(
+        rows, lambda points: rank_correlation(points["objective"], points["nlpl"])
+    )
+    words = "rank correlation of objective and held-out NLPL along a run"
+    yield words, correlations, "at least 0.9"
+
+
+def no_overfitting(rows: Frame) -> Checks:
+    """Check that the held-out NLPL hardly rises on the way to the end."""
+    rises = _along_runs(rows, lambda points: points["nlpl"][-1] / min(points["nlpl"]) - 1.0)
+    words = "relative rise of the held-out NLPL from its lowest value on the way to the end"
+    yield words, rises, "at most 0.01"
+
+
+def hubs_help(rows: Frame) -> Checks:
+    """Check that the hub rule recovers more edges, up to the edges that all runs reach."""
+    without_and_with = {}
+    for name, here in rows.groupby("panel", sort=False):
+        grid = np.linspace(0, min(points["edges"][-1] for points in here["points"]), 200)
+        recalls = [
+            np.interp(grid, points["edges"], points["recall"]).mean() for points in here["points"]
+        ]
+        areas = here.assign(area=recalls).pivot_table("area", "alpha", "hubs", sort=False).dropna()
+        without_and_with[name] = {
+            f"α = {alpha:g}": [both[False], both[True]] for alpha, both in areas.iterrows()
+        }
+    gains = {
+        name: {alpha: recalls[1] - recalls[0] for alpha, recalls in areas.items()}
+        for name, areas in without_and_with.items()
+    }
+    words = "change of the mean recall over all numbers of edges by the hub rule"
+    yield words, gains, "above 0.01"
+    yield "mean recall without and with", without_and_with

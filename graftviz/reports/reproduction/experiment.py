@@ -10,33 +10,42 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
+import pandas as pd
 import plotly.graph_objects as go
 
-from graftviz.reports.reproduction.claims import Claim, Held, Verdict, condition, together
+from graftviz.reports.reproduction.claims import (
+    Claim,
+    Frame,
+    Held,
+    NotMeasured,
+    Row,
+    Verdict,
+    frame,
+    together,
+)
 from graftviz.reports.reproduction.data import GENERATED, Data
-from graftviz.reports.reproduction.rows import Row, Table
-from graftviz.reports.reproduction.statistics import NotMeasured
 from graftviz.utils.errors import InputError
 from graftviz.utils.files import json_value, write_whole
 from graftviz.utils.version import __version__
 
-REHEARSAL, SMALL, PAPER = "rehearsal", "small", "paper"
-SCALES = (REHEARSAL, SMALL, PAPER)
-MODELS_PER_SEED = 10_000  # seeds of models are disjoint between experiment seeds
+TINY, SMALL, PAPER = "tiny", "small", "paper"
+SCALES = (TINY, SMALL, PAPER)
+_MODELS_PER_SEED = 10_000  # seeds of models are disjoint between experiment seeds
 _CACHE_FORMAT = 2  # raised when rows of parts change their meaning
+
+Rows: TypeAlias = Frame | Iterable[Row]
 
 
 def model_seed(seed: int, number: int) -> int:
     """Return the seed of a model of an experiment with several random models."""
-    return seed * MODELS_PER_SEED + number
+    return seed * _MODELS_PER_SEED + number
 
 
 class MeasuringTask(NamedTuple):
@@ -64,7 +73,7 @@ class Part:
         Source of the data: "generated", or the name of a data set.
     instead : str
         Name of a data set that is used instead of generated data if it is available.
-    rehearse : callable (data)
+    warm_up : callable (data)
         Does the work on tiny data, so that compilation is not timed.
     """
 
@@ -74,7 +83,7 @@ class Part:
     settings: Row
     source: str = GENERATED
     instead: str = GENERATED
-    rehearse: Callable[[Data], None] = lambda _: None
+    warm_up: Callable[[Data], None] = lambda _: None
 
     def key(self, data: Data) -> Any:
         """Return everything on which the rows depend, as JSON values.
@@ -84,24 +93,7 @@ class Part:
         module = getattr(self.measure, "func", self.measure).__module__
         code = _digest(inspect.getfile(sys.modules[module]))
         source = data.digest(self.source, self.instead)
-        return _as_json([self.columns, self.settings, source, code], f"Part {self.columns}")
-
-    def checked(self, rows: Any) -> list[Row]:
-        """Return measured rows as JSON values.
-
-        Raises
-        ------
-        InputError
-            If they are not dictionaries of such values, or have a column of the part.
-        """
-        what = f"Part {self.columns}"
-        rows = list(rows) if isinstance(rows, Iterable) else [rows]
-        if not all(isinstance(row, dict) for row in rows):
-            raise InputError(f"{what} did not return a list of dictionaries.")
-        if twice := self.columns.keys() & set().union(*rows):
-            raise InputError(f"{what} has rows with its own columns: {', '.join(twice)}.")
-        found: list[Row] = _as_json(rows, what)
-        return found
+        return _as_json([self.columns, self.settings, source, code])
 
 
 @cache  # an edit during a run is not the code that runs
@@ -109,8 +101,13 @@ def _digest(file: str) -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:24]
 
 
-def _flat(rows: Table) -> list[Row]:
-    return [{k: v for k, v in row.items() if not isinstance(v, list)} for row in rows]
+def _as_json(value: Any) -> Any:
+    """Return JSON values as they are read from a file; numpy's are converted."""
+    return json.loads(json.dumps(json_value(value), allow_nan=False))
+
+
+def _without_lists(rows: Frame) -> Frame:
+    return rows[[name for name in rows if not rows[name].map(type).eq(list).any()]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +125,7 @@ class Experiment:
     parts : callable (seed, **size) -> parts
     claims : tuple of Claim
     figure : callable (title, rows) -> plotly figure
+        As the next two, called with a frame of the rows.
     table : callable (rows) -> rows
         Data of the figure as CSV; default: the columns of the rows that are not lists.
     summary : callable (rows) -> rows, optional
@@ -148,35 +146,14 @@ class Experiment:
     sizes: Mapping[str, Sequence[Any]]
     parts: Callable[..., Iterable[Part]]
     claims: tuple[Claim, ...]
-    figure: Callable[[str, Table], go.Figure]
-    table: Callable[[Table], Iterable[Row]] = _flat
-    summary: Callable[[Table], Iterable[Row]] | None = None
+    figure: Callable[[str, Frame], go.Figure]
+    table: Callable[[Frame], Rows] = _without_lists
+    summary: Callable[[Frame], Rows] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     cost: tuple[str, str] = ("", "")
     needs: tuple[str, ...] = ()
     accepts: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        """Check the declaration.
-
-        Raises
-        ------
-        InputError
-            For a name with "/", a size without a value for each scale, or an unknown comparator.
-        """
-        if not re.fullmatch(r"[^/\\\s]+", self.name):
-            raise InputError(f"The name {self.name!r} of an experiment has a space or a slash.")
-        for size, values in self.sizes.items():
-            if not isinstance(values, list | tuple) or len(values) != len(SCALES):
-                raise InputError(f"{self.name}: sizes[{size!r}] needs a value for each scale.")
-        for claim in self.claims:
-            for quantity, _, *comparators in claim.checks:
-                for words in comparators:
-                    try:
-                        condition(words)
-                    except (TypeError, ValueError) as unknown:
-                        raise InputError(f"{self.name}: claim on {quantity}: {unknown}") from None
 
     def sweep(self, scale: str, seed: int) -> list[Part]:
         """Return all parts at a scale."""
@@ -184,30 +161,40 @@ class Experiment:
         sizes = {name: values[at] for name, values in self.sizes.items()}
         return list(self.parts(seed=seed, **sizes))
 
-    def draw(self, title: str, rows: Iterable[Row]) -> go.Figure:
+    def draw(self, title: str, rows: Rows) -> go.Figure:
         """Return the figure of measured rows.
 
         Raises
         ------
         InputError
-            If it is empty, or uses a column that the rows do not have.
+            If it is empty, or uses a column or a method that was not measured.
         """
         try:
-            figure = self.figure(title, Table(rows))
-        except NotMeasured as missing:
-            raise InputError(f"The figure of {self.name} was not drawn. {missing}") from missing
+            figure = self.figure(title, frame(rows))
+        except (KeyError, NotMeasured) as missing:
+            reason = missing if isinstance(missing, NotMeasured) else f"{missing} was not measured."
+            raise InputError(f"The figure of {self.name} was not drawn. {reason}") from missing
         if not figure.data:
             raise InputError(f"The figure of {self.name} is empty.")
         return figure
 
-    def tabulated(self, rows: Iterable[Row]) -> list[Row]:
+    def tabulated(self, rows: Rows) -> list[Row]:
         """Return the data of the figure."""
-        return _as_json(list(self.table(Table(rows))), f"The table of {self.name}")
+        return _rows_of(self.table, frame(rows))
 
-    def summarised(self, rows: Iterable[Row]) -> list[Row]:
+    def summarised(self, rows: Rows) -> list[Row]:
         """Return numbers of the measured parts."""
-        summary = self.summary or self.table
-        return _as_json(list(summary(Table(rows))), f"The summary of {self.name}")
+        return _rows_of(self.summary or self.table, frame(rows))
+
+
+def _rows_of(table: Callable[[Frame], Rows], rows: Frame) -> list[Row]:
+    """Return the rows of a table as dictionaries of JSON values."""
+    if rows.empty:
+        return []
+    found = table(rows)
+    records = found.to_dict("records") if isinstance(found, pd.DataFrame) else list(found)
+    plain: list[Row] = _as_json(records)
+    return plain
 
 
 class PartCache:
@@ -247,18 +234,6 @@ class PartCache:
         return self._folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
 
 
-def _as_json(value: Any, what: str) -> Any:
-    """Return JSON values as they are read from a file; numpy's are converted."""
-    try:
-        return json.loads(json.dumps(json_value(value), allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{what} needs JSON values: {error}.") from error
-
-
-def _report(callback: Callable[[int], None], before: int, most: int, done: int) -> None:
-    callback(before + min(done, most))
-
-
 class Reproduction:
     """Measured rows of an experiment at one scale.
 
@@ -281,18 +256,18 @@ class Reproduction:
         return self.experiment.sweep(self.scale, self.seed)
 
     @property
-    def rows(self) -> Table:
+    def rows(self) -> Frame:
         """All measured rows with the columns of their parts."""
-        return Table(
+        return frame(
             {**part.columns, **row} for part, rows in self.measured.items() for row in rows
         )
 
     @property
     def caution(self) -> str:
-        """Sentence on what verdicts at this scale are worth; empty except at rehearsal."""
-        if self.scale != REHEARSAL:
+        """Sentence on what verdicts at this scale are worth; empty except for tiny data."""
+        if self.scale != TINY:
             return ""
-        return f"Scale {REHEARSAL} has tiny data: its verdicts say nothing about the statements."
+        return f"Scale {TINY} has tiny data: its verdicts say nothing about the statements."
 
     @property
     def status(self) -> str:
@@ -318,20 +293,23 @@ class Reproduction:
         callback : callable (done)
             Called with the work done so far.
         """
-        done = 0
+        before = 0
         for part in self.parts if parts is None else parts:
+
+            def report(done: int, before: int = before, part: Part = part) -> None:
+                callback(before + min(done, part.work))
+
             settings = part.key(data)
             rows = cache.get(settings)
             if rows is None:
-                part.rehearse(data)
-                task = MeasuringTask(data, partial(_report, callback, done, part.work))
-                rows = part.checked(part.measure(task))
+                part.warm_up(data)
+                rows = _as_json(list(part.measure(MeasuringTask(data, report))))
                 cache.put(settings, rows)
             else:
                 self.reused.append(part)
             self.measured[part] = rows
-            done += part.work
-            callback(done)
+            before += part.work
+            callback(before)
 
     def verdicts(self) -> list[tuple[Claim, Verdict]]:
         """Return every claim with its verdict; the sentence says why there is none."""
@@ -347,3 +325,16 @@ class Reproduction:
         """Return True if all claims held, False if none, "partly" otherwise; None if not judged."""
         judged = [verdict.held for _, verdict in self.verdicts() if verdict.held is not None]
         return together(judged) if judged else None
+
+
+class Paper(NamedTuple):
+    """Beginning of the names of a paper's experiments, and the title of the paper."""
+
+    prefix: str
+    title: str
+
+    def item(self, item: str, section: str) -> dict[str, Any]:
+        """Return name and place of the experiment of a "figure …" or "table …"."""
+        short = item.replace("figure ", "fig").replace("table ", "table")
+        place = f"{self.title}, {item} and section {section}"
+        return {"name": f"{self.prefix}-{short}", "place": place}

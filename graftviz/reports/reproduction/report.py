@@ -10,9 +10,8 @@ from datetime import UTC, datetime
 import plotly.graph_objects as go
 
 from graftviz.evaluation.benchmarks.sweep_files import html_page, machine
-from graftviz.reports.reproduction.claims import Claim, Held, Verdict
+from graftviz.reports.reproduction.claims import Claim, Held, Row, Verdict
 from graftviz.reports.reproduction.experiment import Reproduction
-from graftviz.reports.reproduction.rows import Row
 from graftviz.utils.files import csv_text, json_text
 from graftviz.utils.options import attributes
 

@@ -17,6 +17,7 @@ from graftviz.learning.trace import ActivationTest
 from graftviz.reports.texts import catalogue
 from graftviz.reports.words.phrases import Absence, score
 from graftviz.reports.words.steps import learner_at
+from graftviz.utils.errors import InputError
 
 
 class PairScore(NamedTuple):
@@ -33,6 +34,15 @@ class PairScore(NamedTuple):
             return test.lam
         own = self.value / self.share if self.share > 0.0 else math.inf
         return max(test.lam, own)
+
+
+def history_at(run: LearningRun, t: int) -> History:
+    """Return the history of a run that has made step `t`; InputError if it has not."""
+    if not run.steps and run.outcome is None:
+        raise InputError("Nothing has been learned yet.")
+    if not 0 <= t <= len(run.steps):
+        raise InputError(f"Step {t} has not been made; there are {len(run.steps)} so far.")
+    return run.steps[-1].history if run.outcome is None else run.outcome.history
 
 
 def activation_test(run: LearningRun, t: int) -> ActivationTest:

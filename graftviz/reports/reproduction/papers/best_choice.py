@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
 from graftviz.evaluation.benchmarks.bench import Size
 from graftviz.evaluation.tuning import PAPER_GRID, USEFUL_GRID, tuning_grid
 from graftviz.learning.features.grafting import FeatureGrafting
 from graftviz.learning.grafting.edge_grafting import EdgeGrafting
-from graftviz.reports.reproduction import curves, figures as figures
-from graftviz.reports.reproduction.claims import Check, Claim, Paper
+from graftviz.reports.reproduction import curves, figures
+from graftviz.reports.reproduction.claims import (
+    Checks,
+    Claim,
+    Frame,
+    NotMeasured,
+    Row,
+    Series,
+    claim,
+    frame,
+    power,
+)
 from graftviz.reports.reproduction.curves import Panel
-from graftviz.reports.reproduction.experiment import Experiment, MeasuringTask, Part
-from graftviz.reports.reproduction.figures import BASELINE_LOOKS
-from graftviz.reports.reproduction.rows import LineFigure, Row, Table, Values
-from graftviz.reports.reproduction.statistics import NotMeasured, power
+from graftviz.reports.reproduction.experiment import Experiment, MeasuringTask, Paper, Part
+from graftviz.reports.reproduction.figures import BASELINE_LOOKS, line_figure
 
 _PAPER = Paper("best-choice", "Best-choice edge grafting")
 
 
-def rehearsal_size(nodes: int) -> Size:
+def tiny_size(nodes: int) -> Size:
     """Return the size of tiny data."""
     return Size(nodes, 300, held_out=40)
 
@@ -43,8 +51,8 @@ def small_size(nodes: int) -> Size:
 
 
 def three_n(small: Sequence[int], paper: Sequence[int]) -> Row:
-    """Return panels of 3n edges by scale, of n at rehearsal, for all λ and λ₂."""
-    tiny = [Panel(rehearsal_size(n), n) for n in (8, 10)]
+    """Return panels of 3n edges by scale, at the tiny scale of n, for all λ and λ₂."""
+    tiny = [Panel(tiny_size(n), n) for n in (8, 10)]
     some = [Panel(small_size(n), 3 * n, *weights) for weights in curves.WEIGHTS for n in small]
     many = [Panel(paper_size(n), 3 * n, *weights) for weights in curves.WEIGHTS for n in paper]
     return {"panels": (tiny, some, many)}
@@ -63,7 +71,7 @@ def until_converged(small: int, paper: int) -> Row:
         [Panel(size, None, *weights) for weights in curves.WEIGHTS]
         for size in (small_size(small), paper_size(paper))
     )
-    return {"panels": ([Panel(rehearsal_size(8), None)], some, many)}
+    return {"panels": ([Panel(tiny_size(8), None)], some, many)}
 
 
 def learning_curves(
@@ -112,25 +120,29 @@ LAZY = (
     "Times are processor seconds, of the fastest of three runs where these are short."
 )
 T_MAX = "The paper states t_max ≪ n without a number; here n / 4."
-_FASTER = Claim("Best-choice is much faster than exhaustive edge grafting.", *curves.FASTER)
-FEWER = Claim("It counts pair tables on demand and tests only some of the edges.", *curves.FEWER)
-CORRELATED = Claim("Objective and held-out NLPL are positively correlated.", curves.CORRELATED)
-NO_OVERFITTING = Claim("Also with small α the models do not overfit.", curves.NO_OVERFITTING)
-_LARGER_ALPHA = "A larger α recovers more of the true edges, and takes longer."
-RECALL_BY_ALPHA = Claim(_LARGER_ALPHA, *curves.better_with_alpha("recall"))
-_SMALLER_ALPHA = "Smaller α converge faster, at a somewhat worse objective."
-SMALL_ALPHA = Claim(_SMALLER_ALPHA, *curves.better_with_alpha("objective"))
-FIRST_HIT_LAST = Claim("First hit converges last.", curves.FIRST_HIT_LAST)
+_FASTER = Claim("Best-choice is much faster than exhaustive edge grafting.", curves.faster)
+FEWER = Claim("It counts pair tables on demand and tests only some of the edges.", curves.fewer)
+CORRELATED = Claim("Objective and held-out NLPL are positively correlated.", curves.correlated)
+NO_OVERFITTING = Claim("Also with small α the models do not overfit.", curves.no_overfitting)
+RECALL_BY_ALPHA = Claim(
+    "A larger α recovers more of the true edges, and takes longer.",
+    partial(curves.better_with_alpha, quantity="recall"),
+)
+SMALL_ALPHA = Claim(
+    "Smaller α converge faster, at a somewhat worse objective.",
+    partial(curves.better_with_alpha, quantity="objective"),
+)
+FIRST_HIT_LAST = Claim("First hit converges last.", curves.first_hit_last)
 
 
 def first_hit_is_poor(quantity: str, words: str) -> Claim:
     """Return the claim that first hit ends first, with a poor value of a quantity."""
-    remark = "It fits the weights after every single edge."
-    return Claim(words, *curves.quick_but_poor(quantity), remark=remark)
+    of_rows = partial(curves.quick_but_poor, quantity=quantity)
+    return Claim(words, of_rows, "It fits the weights after every single edge.")
 
 
 _GAP_GROWS = Claim(
-    "The more variables, the larger the advantage over edge grafting.", *curves.GAP_GROWS
+    "The more variables, the larger the advantage over edge grafting.", curves.gap_grows
 )
 _THREE_SIZES = three_n((50, 100), (200, 400, 600))
 
@@ -160,103 +172,119 @@ def _simulate_ranks(
         task.progress(size)
 
 
-def _draw_ranks(title: str, rows: Table) -> go.Figure:
-    names = ("reservoir", "mean_rank", "expected_rank", "least_rank", "largest_rank")
-    possible = rows[0]["expected_rank"] * (rows[0]["reservoir"] + 1) - 1
-    ranks = figures.Ranks(*(np.array(rows.column(name)) for name in names))
-    return figures.rank_figure(title, ranks, round(possible))
+def _draw_ranks(title: str, rows: Frame) -> go.Figure:
+    first = rows.iloc[0]
+    possible = first["expected_rank"] * (first["reservoir"] + 1) - 1
+    return figures.rank_figure(title, rows, round(possible))
 
 
-def _rank_ratios(rows: Table) -> list[float]:
-    if not rows:
-        raise NotMeasured("The ranks were not simulated.")
-    return [row["mean_rank"] / row["expected_rank"] for row in rows]
-
-
-def _share_of_gain(rows: Table) -> dict[str, float]:
-    """Return the share of what an unlimited reservoir gains over first hit, with |R| = 50."""
-    _rank_ratios(rows)
-    first, small = rows[0], rows[:50][-1]
-    gain = first["mean_rank"] - small["mean_rank"]
-    return {f"|R| = {small['reservoir']}": gain / (first["mean_rank"] - 1.0)}
-
-
-_RANK_CLAIMS = (
-    Claim(
-        "The rank of the best edge of a reservoir of random edges is the least of |R| uniform "
-        "draws: simulated and expected ranks, 1 / (|R| + 1) of all, are nearly the same.",
-        ("mean ratio to expected ranks", lambda r: np.mean(_rank_ratios(r)), "0.95 to 1.05"),
-        ("range", lambda rows: [min(_rank_ratios(rows)), max(_rank_ratios(rows))]),
-    ),
-    Claim(
-        "A small reservoir gains much over first hit (|R| = 1), and an unlimited one, which is "
-        "edge grafting, hardly gains more.",
-        ("share of what an unlimited reservoir would gain", _share_of_gain, "at least 0.9"),
-    ),
+@claim(
+    "The rank of the best edge of a reservoir of random edges is the least of |R| uniform "
+    "draws: simulated and expected ranks, 1 / (|R| + 1) of all, are nearly the same."
 )
+def _ranks_as_expected(rows: Frame) -> Checks:
+    ratios = rows["mean_rank"] / rows["expected_rank"]
+    yield "mean ratio to expected ranks", ratios.mean(), "0.95 to 1.05"
+    yield "range", [ratios.min(), ratios.max()]
+
+
+@claim(
+    "A small reservoir gains much over first hit (|R| = 1), and an unlimited one, which is "
+    "edge grafting, hardly gains more."
+)
+def _small_reservoir_is_enough(rows: Frame) -> Checks:
+    first, small = rows.iloc[0], rows.iloc[:50].iloc[-1]
+    gain = first["mean_rank"] - small["mean_rank"]
+    share = {f"|R| = {small['reservoir']:.0f}": gain / (first["mean_rank"] - 1.0)}
+    yield "share of what an unlimited reservoir would gain", share, "at least 0.9"
+
+
+_RANK_CLAIMS = (_ranks_as_expected, _small_reservoir_is_enough)
 
 # --- table 1: counted work ----------------------------------------------------------------------
 
 _AT_START, _AT_END = "pair tables before the first edge", "pair tables at the last edge"
 _SCORES, _MOST_SCORES = "edges scored in one step", "most edges scored in one step"
 AS_WRITTEN = curves.baselines()[1]
-_KINDS = {kind: kind for kind in (_AT_START, _AT_END, _SCORES)}
 FEATURES = curves.Method("feature grafting as written", FeatureGrafting(rescoring="all"))
 _LOOKS = {
-    method.name: curves.look_of({**method._asdict(), "method": method.name})
-    for method in (AS_WRITTEN, curves.best_choice(1.0))
+    **{
+        method.name: curves.look_of(method.name, method.alpha, method.hubs)
+        for method in (AS_WRITTEN, curves.best_choice(1.0))
+    },
+    FEATURES.name: BASELINE_LOOKS[0],
 }
-_LOOKS |= {FEATURES.name: BASELINE_LOOKS[0]}
 
 
-def count_table(rows: Iterable[Row]) -> Table:
+def count_table(rows: Frame) -> Frame:
     """Return the counted work of every run that added one edge per step."""
-    table = Table()
-    for row in rows:
-        active = np.array(row["points"]["edges"]) > 0
-        tests, tables = (np.array(row["points"][key])[active] for key in ("tests", "tables"))
+    table = []
+    for row in rows.itertuples():
+        active = np.array(row.points["edges"]) > 0
+        tests, tables = (np.array(row.points[key])[active] for key in ("tests", "tables"))
         if not active.any():
             continue
         later = np.diff(tests) if len(tests) > 1 else tests
-        t_max = None if row["alpha"] is None else math.ceil(row["nodes"] / 4)
-        counted = {"panel": row["weights"], "method": row["method"]}
-        counted |= {"n": row["nodes"], "steps": row["steps"]}
+        t_max = None if pd.isna(row.alpha) else math.ceil(row.nodes / 4)
+        counted = {"panel": row.weights, "method": row.method, "n": row.nodes, "steps": row.steps}
         counted |= {"t_max": t_max, _AT_START: float(tables[0]), _AT_END: float(tables[-1])}
         table.append(counted | {_SCORES: float(later.mean()), _MOST_SCORES: int(later.max())})
-    return table.by("n")
+    return frame(table).sort_values("n", kind="stable")
 
 
-def _power_checks(kind: str) -> tuple[Check, Check]:
-    """Check that work grows as n² for edge grafting, and at most as n for best-choice."""
-
-    def powers(rows: Table, of_best_choice: bool) -> Values:
-        table = count_table(rows)
-        chosen = Table(row for row in table if (row["t_max"] is not None) == of_best_choice)
-        return chosen.nested(kind, "panel", "method", "n").map(lambda of: of.map(power))
-
-    return (
-        (f"power of n, {kind}, exhaustive", partial(powers, of_best_choice=False), "1.75 to 2.25"),
-        (f"power of n, {kind}, best-choice", partial(powers, of_best_choice=True), "at most 1.25"),
+def _draw_counts(title: str, rows: Frame) -> go.Figure:
+    return line_figure(
+        title,
+        count_table(rows),
+        x="n",
+        x_title="variables n",
+        y={kind: kind for kind in (_AT_START, _AT_END, _SCORES)},
+        looks=_LOOKS,
+        log_x=True,
+        log_y=True,
+        power_of="n",
     )
 
 
-def _of_best_choice(value: Callable[[Row], float]) -> Callable[[Table], Values]:
-    def cases(rows: Table) -> Values:
-        chosen = Table(row for row in count_table(rows) if row["t_max"] is not None)
-        return chosen.group("panel").map(
-            lambda here: {f"n = {row['n']}": value(row) for row in here}
-        )
+def _powers(rows: Frame, kind: str) -> Checks:
+    """Check that work grows as n² for edge grafting, and at most as n for best-choice."""
+    table = count_table(rows)
+    means = table.groupby(["panel", "method", "n"], sort=False)[kind].mean()
+    powers = means.groupby(["panel", "method"], sort=False).agg(
+        lambda by_n: power(by_n.droplevel(["panel", "method"]))
+    )
+    is_best_choice = powers.index.isin(_best_choice(table)["method"], level="method")
+    yield f"power of n, {kind}, exhaustive", powers[~is_best_choice], "1.75 to 2.25"
+    yield f"power of n, {kind}, best-choice", powers[is_best_choice], "at most 1.25"
 
-    return cases
+
+def _best_choice(table: Frame) -> Frame:
+    return table[table["t_max"].notna()]
 
 
-_tables_to_bound = _of_best_choice(
-    lambda row: row[_AT_END] / (row[_AT_START] + (row["steps"] - 1) * row["t_max"])
+def _by_size(table: Frame, values: Series) -> Series:
+    """Return values of the rows of a table by panel and number of variables."""
+    return values.astype(float).set_axis([table["panel"], "n = " + table["n"].astype(str)])
+
+
+@claim(
+    "By the j-th edge best-choice has counted at most (r + j t_max) tables, r being those "
+    "that fill the reservoir."
 )
-_most_tests_to_bound = _of_best_choice(lambda row: row[_MOST_SCORES] / row["t_max"])
+def _tables_within_bound(rows: Frame) -> Checks:
+    runs = _best_choice(count_table(rows))
+    ratios = runs[_AT_END] / (runs[_AT_START] + (runs["steps"] - 1) * runs["t_max"])
+    yield "tables at the last edge to r + j t_max", _by_size(runs, ratios), "at most 1"
 
 
-_count_lines = partial(LineFigure, "n", "variables n", _KINDS, _LOOKS)
+@claim("Deciding which edge comes next costs edge grafting O(n² s²), best-choice O(t_max s²).")
+def _tests_within_bound(rows: Frame) -> Checks:
+    yield from _powers(rows, _SCORES)
+    runs = _best_choice(count_table(rows))
+    ratios = _by_size(runs, runs[_MOST_SCORES] / runs["t_max"])
+    yield "largest number of tests in a step to t_max", ratios, "at most 1"
+
+
 COUNTED = (
     "α = 1, one edge a step, and the same number of edges for all n. The cost of inference is not "
     "counted."
@@ -271,14 +299,14 @@ def counted_work(*methods: curves.Method) -> Row:
         for n in (100, 200, 400, 600)
     ]
     panels = (
-        [Panel(rehearsal_size(n), 6) for n in (8, 16)],
+        [Panel(tiny_size(n), 6) for n in (8, 16)],
         [Panel(small_size(n), 40) for n in (50, 100, 200)],
         paper,
     )
     return {
         "sizes": {"panels": panels},
         "parts": partial(curves.learner_runs, methods=methods, held_out=False),
-        "figure": _count_lines(table=count_table, log_x=True, log_y=True, power_of="n"),
+        "figure": _draw_counts,
         "table": count_table,
         "summary": curves.run_table,
         "settings": {
@@ -295,18 +323,10 @@ _COUNT_CLAIMS = (
     Claim(
         "Edge grafting has to count the tables of all pairs, O(n² N s²), before its first "
         "edge; best-choice only those of its first filling, O(n N s²).",
-        *_power_checks(_AT_START),
+        partial(_powers, kind=_AT_START),
     ),
-    Claim(
-        "By the j-th edge best-choice has counted at most (r + j t_max) tables, r being those "
-        "that fill the reservoir.",
-        ("tables at the last edge to r + j t_max", _tables_to_bound, "at most 1"),
-    ),
-    Claim(
-        "Deciding which edge comes next costs edge grafting O(n² s²), best-choice O(t_max s²).",
-        *_power_checks(_SCORES),
-        ("largest number of tests in a step to t_max", _most_tests_to_bound, "at most 1"),
-    ),
+    _tables_within_bound,
+    _tests_within_bound,
 )
 
 # --- appendix C: tuning -------------------------------------------------------------------------
@@ -340,100 +360,79 @@ def _tune(size: Size, grid: dict[str, Sequence[Any]], task: MeasuringTask) -> li
     return [{name: row[name] for name in _COLUMNS} for row in rows]
 
 
-def _draw_tuning(title: str, rows: Table) -> go.Figure:
-    grids = []
-    for name, here in rows.group("grid").items():
-        columns = sorted(set(here.column("lam2")))
+def _draw_tuning(title: str, rows: Frame) -> go.Figure:
+    grids = {}
+    for name, here in rows.groupby("grid", sort=False):
         for quantity, words in (("recall", "recall"), ("nlpl_test", "held-out NLPL")):
-            values = here.by("lam").nested(quantity, "lam", "lam2")
-            table = [[of_lam.get(lam2) for lam2 in columns] for of_lam in values.values()]
-            places = (f"{words}, {name}", list(values), columns, table)
-            grids.append(figures.Grid(*places, lower_is_better=quantity != "recall"))
+            grid = here.pivot_table(quantity, "lam", "lam2")
+            grids[f"{words}, {name}"] = grid, quantity != "recall"
     return figures.grid_figure(title, grids, "λ", "λ₂")
 
 
-def _best(by: str) -> Callable[[Table], Row]:
-    """Return a function of the row with the best value."""
-    return lambda rows: min(rows, key=lambda row: -row[by] if by == "recall" else row[by])
+def _best(rows: Frame, by: str) -> Series:
+    """Return the row with the best value."""
+    return rows.loc[rows[by].idxmax() if by == "recall" else rows[by].idxmin()]
 
 
-def _best_table(rows: Table) -> list[Row]:
+def _best_table(rows: Frame) -> list[Row]:
     """Return the best points of both grids."""
     return [
-        {"best_by": by, **_best(by)(here)}
-        for here in rows.group("grid").values()
+        {"best_by": by, **_best(here, by)}
+        for _, here in rows.groupby("grid", sort=False)
         for by in ("nlpl_test", "recall")
     ]
 
 
-def _best_points(by: str) -> Callable[[Table], Row]:
-    """Return cases: the best value and its λ and λ₂, by grid."""
-    columns = operator.itemgetter(by, "lam", "lam2")
-    return lambda rows: rows.group("grid").map(_best(by)).map(columns)
-
-
-def _gains(rows: Table) -> Values:
+def _gains(rows: Frame) -> dict[str, float]:
     """Return the largest decrease of the held-out NLPL from that without edges, by grid."""
-    grids = rows.group("grid")
-    empty = grids[_PAPERS].where(edges=0)
-    if not empty:
+    grids = {name: rows[rows["grid"] == name] for name in _GRIDS}
+    empty = grids[_PAPERS][grids[_PAPERS]["edges"] == 0]
+    if empty.empty:
         raise NotMeasured("A λ that activates nothing is needed for this.")
-    return grids.only(_GRIDS).map(
-        lambda here: empty[0]["nlpl_test"] - _best("nlpl_test")(here)["nlpl_test"]
-    )
+    start = empty["nlpl_test"].iloc[0]
+    return {name: start - here["nlpl_test"].min() for name, here in grids.items() if len(here)}
 
 
-def _spreads(rows: Table) -> Values:
-    """Return the range of the NLPL over λ₂ as a share of the gain of the grid, by grid and λ."""
-    gains = _gains(rows)
-    found = gains.map(lambda _: Values())
-    for (name, lam), here in sorted(rows.group("grid", "lam").items()):
-        if any(here.column("edges")):
-            spread = np.ptp(here.column("nlpl_test"))
-            found[name][f"λ = {lam:g}"] = spread / max(gains[name], 1e-12)
-    return found
-
-
-def _precisions(rows: Table) -> Values:
-    """Return the mean precision by λ, ascending."""
-    _gains(rows)
-    return Table(row for row in rows if row["edges"]).by("lam").nested("precision", "lam")
-
-
-def _precision_of_least(rows: Table) -> float:
-    first, *_, last = _precisions(rows).values()
-    return float(first - last)
-
-
-def _inactive(rows: Table) -> Values:
-    return rows.nested("edges", "grid", of=lambda edges: edges.count(0))
-
-
-_TUNING_CLAIMS = (
-    Claim(
-        "Not in the paper: its grid of λ from 10⁻⁴ to 1 and λ₂ from 0.5 to 1.5 holds the pair with "
-        "the best recall and held-out NLPL of edge grafting.",
-        (
-            "decrease of the NLPL by its best pair to that of a more useful grid",
-            lambda rows: _gains(rows)[_PAPERS] / _gains(rows)[_USEFUL],
-            "at least 0.9",
-        ),
-        ("decrease of the NLPL from that without edges", _gains),
-        ("pairs that activate nothing", _inactive),
-        ("best recall and its λ and λ₂", _best_points("recall")),
-        ("best NLPL and its λ and λ₂", _best_points("nlpl_test")),
-    ),
-    Claim(
-        "The methods are not very sensitive to λ₂.",
-        ("range of the NLPL over λ₂ to the gain of the grid", _spreads, "at most 0.1"),
-    ),
-    Claim(
-        "Smaller values of λ produce spurious edges.",
-        ("precision of the smallest λ less that of the largest", _precision_of_least, "below 0"),
-        ("mean precision by λ", _precisions),
-        ("most edges by λ", lambda rows: rows.nested("edges", "lam", of=max)),
-    ),
+@claim(
+    "Not in the paper: its grid of λ from 10⁻⁴ to 1 and λ₂ from 0.5 to 1.5 holds the pair with "
+    "the best recall and held-out NLPL of edge grafting."
 )
+def _grid_has_the_best(rows: Frame) -> Checks:
+    gains, grids = _gains(rows), rows.groupby("grid", sort=False)
+    ratio = gains[_PAPERS] / gains[_USEFUL]
+    words = "decrease of the NLPL by its best pair to that of a more useful grid"
+    yield words, ratio, "at least 0.9"
+    yield "decrease of the NLPL from that without edges", gains
+    yield "pairs that activate nothing", grids["edges"].agg(lambda edges: int((edges == 0).sum()))
+    for by, quantity in (("recall", "recall"), ("nlpl_test", "NLPL")):
+        best = {name: _best(here, by)[[by, "lam", "lam2"]].tolist() for name, here in grids}
+        yield f"best {quantity} and its λ and λ₂", best
+
+
+@claim("The methods are not very sensitive to λ₂.")
+def _insensitive_to_lam2(rows: Frame) -> Checks:
+    gains = _gains(rows)
+    spreads: Row = {name: {} for name in gains}
+    for (name, lam), here in rows.groupby(["grid", "lam"]):
+        if here["edges"].any():
+            spread = np.ptp(here["nlpl_test"]) / max(gains[name], 1e-12)
+            spreads[name][f"λ = {lam:g}"] = spread
+    yield "range of the NLPL over λ₂ to the gain of the grid", spreads, "at most 0.1"
+
+
+@claim("Smaller values of λ produce spurious edges.")
+def _spurious_edges(rows: Frame) -> Checks:
+    _gains(rows)
+    precisions = rows[rows["edges"] > 0].groupby("lam")["precision"].mean()
+    if len(precisions) < 2:
+        raise NotMeasured("Two λ that activate edges are needed for this.")
+    lost = precisions.iloc[0] - precisions.iloc[-1]
+    yield "precision of the smallest λ less that of the largest", lost, "below 0"
+    yield "mean precision by λ", precisions
+    yield "most edges by λ", rows.groupby("lam", sort=False)["edges"].max()
+
+
+_TUNING_CLAIMS = (_grid_has_the_best, _insensitive_to_lam2, _spurious_edges)
 
 # --- the figures --------------------------------------------------------------------------------
 
@@ -450,22 +449,27 @@ _PLAIN_QUEUE = curves.best_choice(0.5)
 _FULL_QUEUE = curves.Method(
     "α = 0.5, full queue", dataclasses.replace(_PLAIN_QUEUE.learner, **{"full_queue": True}), 0.5
 )
-seconds_by_size = partial(
-    LineFigure,
-    *("nodes", "variables n"),
-    panel="weights",
-)
 
 
-def _seconds(rows: Table, method: curves.Method) -> Values:
-    """Return the mean seconds of a method by number of variables."""
-    found: Values = rows.nested("seconds", "method", "nodes")[method.name]
-    return found
+def seconds_by_size(title: str, rows: Frame, **how: Any) -> go.Figure:
+    """Draw columns of runs against the number of variables, a panel for each λ and λ₂."""
+    return line_figure(title, rows, x="nodes", x_title="variables n", panel="weights", **how)
 
 
-def by_n(values: Values) -> Values:
-    """Return values by number of variables with their names as cases."""
-    return Values({f"n = {n}": value for n, value in values.items()})
+def means_by_n(rows: Frame, column: str, method: curves.Method) -> Series:
+    """Return the means of a column of a method by number of variables."""
+    runs = rows[rows["method"] == method.name]
+    if runs.empty:
+        raise NotMeasured(f"{method.name} was not measured.")
+    return runs.groupby("n = " + runs["nodes"].astype(str), sort=False)[column].mean()
+
+
+@claim("To store all pairs in the queue at the start costs half a second or less.")
+def _queue_is_cheap(rows: Frame) -> Checks:
+    plain, full = (means_by_n(rows, "seconds", one) for one in (_PLAIN_QUEUE, _FULL_QUEUE))
+    words = "seconds with all pairs in the queue less those on demand"
+    yield words, full - plain, "at most 0.5"
+    yield "seconds on demand", plain
 
 
 EXPERIMENTS = (
@@ -486,7 +490,7 @@ EXPERIMENTS = (
         FEWER,
         Claim(
             "A larger α gives a better objective and takes longer.",
-            *curves.better_with_alpha("objective"),
+            partial(curves.better_with_alpha, quantity="objective"),
         ),
         first_hit_is_poor(
             "objective", "First hit reaches the edge limit first, with a worse objective."
@@ -494,7 +498,7 @@ EXPERIMENTS = (
         _GAP_GROWS,
         Claim(
             "With 600 variables edge grafting takes nearly ten times as long to add its edges.",
-            *curves.many_times_as_long(10.0, 600),
+            partial(curves.many_times_as_long, times=10.0, nodes=600),
         ),
     ),
     _against_time(
@@ -502,7 +506,10 @@ EXPERIMENTS = (
         "nlpl",
         CORRELATED,
         NO_OVERFITTING,
-        Claim("A larger α predicts better, and takes longer.", *curves.better_with_alpha("nlpl")),
+        Claim(
+            "A larger α predicts better, and takes longer.",
+            partial(curves.better_with_alpha, quantity="nlpl"),
+        ),
     ),
     _against_time(
         _PAPER.item("figure 4", "4.2"),
@@ -519,19 +526,19 @@ EXPERIMENTS = (
         **learning_curves("objective", methods=_ALL, held_out=False, repeats=3),
         cost=("10 s", "30 s"),
         claims=(
-            Claim("All methods reach a similar objective.", *curves.SAME_OBJECTIVE),
-            Claim("Best-choice converges faster than edge grafting.", *curves.FASTER),
+            Claim("All methods reach a similar objective.", curves.same_objective),
+            Claim("Best-choice converges faster than edge grafting.", curves.faster),
             FEWER,
             FIRST_HIT_LAST,
             Claim(
                 "Counting all pairs lets edge grafting start only after best-choice has nearly "
                 "converged.",
-                *curves.starts_late(),
+                curves.starts_late,
                 remark="Counting all pairs takes a few hundredths of a second here.",
             ),
             Claim(
                 "Not in the paper: the same if counting a pair table took a millisecond.",
-                *curves.starts_late(1e-3),
+                partial(curves.starts_late, per_table=1e-3),
                 remark="Near convergence best-choice has counted most tables itself.",
             ),
         ),
@@ -546,7 +553,7 @@ EXPERIMENTS = (
         claims=(
             Claim(
                 "At the same number of edges the hub heuristic finds more of the true ones.",
-                *curves.HUBS_HELP,
+                curves.hubs_help,
             ),
         ),
         notes=(T_MAX, THREE_SEEDS),
@@ -579,7 +586,7 @@ EXPERIMENTS = (
         place=f"{_PAPER.title}, appendix B",
         sizes={
             "panels": (
-                [Panel(rehearsal_size(n), 6) for n in (8, 10)],
+                [Panel(tiny_size(n), 6) for n in (8, 10)],
                 [Panel(small_size(n), 3 * n) for n in (50, 100)],
                 [Panel(paper_size(n), 3 * n) for n in (200, 400, 600)],
             )
@@ -587,26 +594,17 @@ EXPERIMENTS = (
         parts=partial(
             curves.learner_runs, methods=(_PLAIN_QUEUE, _FULL_QUEUE), held_out=False, repeats=3
         ),
-        figure=seconds_by_size(
-            {"seconds": "processor seconds"},
-            {
+        figure=partial(
+            seconds_by_size,
+            y={"seconds": "processor seconds"},
+            looks={
                 _PLAIN_QUEUE.name: figures.scale_look(2),
                 _FULL_QUEUE.name: figures.scale_look(2, faint=True),
             },
         ),
         table=curves.run_table,
         settings=curves.SETTINGS,
-        claims=(
-            Claim(
-                "To store all pairs in the queue at the start costs half a second or less.",
-                (
-                    "seconds with all pairs in the queue less those on demand",
-                    lambda rows: by_n(_seconds(rows, _FULL_QUEUE) - _seconds(rows, _PLAIN_QUEUE)),
-                    "at most 0.5",
-                ),
-                ("seconds on demand", lambda rows: by_n(_seconds(rows, _PLAIN_QUEUE))),
-            ),
-        ),
+        claims=(_queue_is_cheap,),
         notes=(T_MAX, THREE_SEEDS, "α = 0.5; the order of equal priorities differs as well."),
         cost=("5 s", "20 s"),
     ),
@@ -614,7 +612,7 @@ EXPERIMENTS = (
         name="best-choice-tuning",
         title="The grid of λ and λ₂",
         place=f"{_PAPER.title}, appendix C",
-        sizes={"size": (rehearsal_size(8), small_size(50), paper_size(200))},
+        sizes={"size": (tiny_size(8), small_size(50), paper_size(200))},
         parts=tuning_parts,
         figure=_draw_tuning,
         summary=_best_table,

@@ -6,11 +6,12 @@ complexity" (ICML workshop on inferning, 2013).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import pandas as pd
 
 from graftviz.data.synthetic.potentials import random_model
 from graftviz.data.table import DiscreteTable
@@ -28,12 +29,10 @@ from graftviz.learning.nodewise.nodewise_l1 import NodewiseL1
 from graftviz.learning.run import LearningRun, learn_network
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.reports.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILION
-from graftviz.reports.reproduction.claims import Check, Claim, Paper
-from graftviz.reports.reproduction.experiment import Experiment, MeasuringTask, Part
-from graftviz.reports.reproduction.figures import Look
-from graftviz.reports.reproduction.rows import LineFigure, Row, Table
-from graftviz.reports.reproduction.statistics import rank_correlation
-from graftviz.reports.words.remarks import remark_words
+from graftviz.reports.reproduction.claims import Checks, Claim, Frame, Row, Series, rank_correlation
+from graftviz.reports.reproduction.experiment import Experiment, MeasuringTask, Paper, Part
+from graftviz.reports.reproduction.figures import Look, line_figure
+from graftviz.reports.words.outcomes import remark_words
 
 _PAPER = Paper("bounded", "Bounded inference complexity")
 BOUNDED, PENALISED, STAGE_WISE = "bounded", "bounded, ℓ₂ penalty", "bounded, small steps"
@@ -260,12 +259,21 @@ def mean_score(model: PairwiseModel) -> float:
 # --- figure and table ---------------------------------------------------------------------------
 
 
-def _frontier_table(rows: Table) -> Iterator[Row]:
-    """Yield one row for every model, by network and learner."""
-    for here in rows.group("network").values():
-        for name in _LOOKS:
-            for row in here.where(learner=name):
-                yield {key: row[key] for key in _TABLE}
+def _frontier_table(rows: Frame) -> Frame:
+    """Return one row for every model, by network and learner."""
+    order = {name: k for k, name in enumerate(_LOOKS)}
+    networks = [here for _, here in rows.groupby("network", sort=False)]
+    found = [
+        here.sort_values("learner", key=lambda names: names.map(order), kind="stable")
+        for here in networks
+    ]
+    return pd.concat(found)[[*_TABLE]]
+
+
+def _all_models(rows: Frame) -> list[Row]:
+    """Return the measured rows; learners have different columns."""
+    missing = rows.map(lambda value: value is not None and pd.isna(value))
+    return [row[~missing.loc[k]].to_dict() for k, row in rows.astype(object).iterrows()]
 
 
 # --- claims -------------------------------------------------------------------------------------
@@ -287,7 +295,7 @@ class CostComparison(NamedTuple):
 
 
 def compare_at_cost(
-    ours: Iterable[Row], others: Iterable[Row], cost: str, value: str, *, log: bool = True
+    ours: Frame, others: Frame, cost: str, value: str, *, log: bool = True
 ) -> CostComparison:
     """Compare every model of `ours` with the best value of `others` at most at its cost.
 
@@ -295,77 +303,63 @@ def compare_at_cost(
     `log`. Lower is better for both.
     """
 
-    def axis(costs: Any) -> np.ndarray:
-        return np.log(np.maximum(costs, _LEAST_COST)) if log else np.asarray(costs)
+    def axis(costs: Series) -> Any:
+        return np.log(costs.astype(float).clip(lower=_LEAST_COST)) if log else costs
 
-    frontier = np.array(sorted((row[cost], row[value]) for row in others)).reshape(-1, 2)
-    costs, best = frontier[:, 0], np.minimum.accumulate(frontier[:, 1])
-    compared = [row for row in ours if len(costs) and row[cost] >= costs[0]]
-    gains = {
-        row["bound"]: float(np.interp(axis(row[cost]), axis(costs), best)) - row[value]
-        for row in compared
-    }
-    return CostComparison(gains, len([*ours]) - len(compared))
+    if others.empty:
+        return CostComparison({}, len(ours))
+    frontier = others.sort_values([cost, value])
+    compared = ours[ours[cost] >= frontier[cost].min()]
+    best = np.interp(axis(compared[cost]), axis(frontier[cost]), frontier[value].cummin())
+    gains = best - compared[value]
+    return CostComparison(
+        dict(zip(compared["bound"], gains, strict=True)), len(ours) - len(compared)
+    )
 
 
 def _comparisons(
-    rows: Table, ours: str, which: str, cost: str, value: str, *, log: bool = True
+    rows: Frame, ours: str, which: str, cost: str, value: str, *, log: bool = True
 ) -> dict[str, CostComparison]:
     return {
         f"network {network}": compare_at_cost(
-            here.where(learner=ours), here.where(learner=which), cost, value, log=log
+            here[here["learner"] == ours], here[here["learner"] == which], cost, value, log=log
         )
-        for network, here in rows.group("network").items()
+        for network, here in rows.groupby("network", sort=False)
     }
 
 
 def better_at_equal_cost(
-    which: str, value: str, method: str, cost: str, ours: str = BOUNDED
-) -> Check:
+    rows: Frame, *, which: str, value: str, method: str, cost: str, ours: str = BOUNDED
+) -> Checks:
     """Check that bounded inference is more likely than `which` at the same operations or seconds.
 
     Counted operations have no noise.
     """
-
-    def cases(rows: Table) -> Row:
-        found = _comparisons(rows, ours, which, f"{method}_{cost}", value)
-        return {name: one.gains for name, one in found.items()}
-
-    return f"{value} of {which} less that of {ours} at the same {cost} by bound", cases, "above 0"
+    found = _comparisons(rows, ours, which, f"{method}_{cost}", value)
+    words = f"{value} of {which} less that of {ours} at the same {cost} by bound"
+    yield words, {name: one.gains for name, one in found.items()}, "above 0"
 
 
-def less_error_at_equal_likelihood(which: str) -> tuple[Check, ...]:
+def less_error_at_equal_likelihood(rows: Frame, *, which: str) -> Checks:
     """Check that the error of log Z is smaller with bounded inference at the same likelihood."""
-
-    def compared(rows: Table) -> dict[str, CostComparison]:
-        return _comparisons(rows, BOUNDED, which, "nll", "log_partition_error", log=False)
-
-    def gains(rows: Table) -> Row:
-        return {name: one.gains for name, one in compared(rows).items()}
-
-    def beyond(rows: Table) -> Row:
-        return {name: one.beyond for name, one in compared(rows).items()}
-
+    found = _comparisons(rows, BOUNDED, which, "nll", "log_partition_error", log=False)
     words = f"error of {which} less that of bounded inference with the same NLL by bound"
-    return (words, gains, "above 0"), ("models that are more likely than any of the others", beyond)
+    yield words, {name: one.gains for name, one in found.items()}, "above 0"
+    beyond = {name: one.beyond for name, one in found.items()}
+    yield "models that are more likely than any of the others", beyond
 
 
-def likelihood_rises_with(cost: str, value: str, word: str) -> Check:
+def likelihood_rises_with(rows: Frame, *, cost: str, value: str, word: str) -> Checks:
     """Check that with both learners models of higher cost or error are more likely."""
-
-    def correlations(rows: Table) -> Row:
-        return {
-            name: {
-                f"network {network}": rank_correlation(
-                    models.column(cost), [-loss for loss in models.column(value)]
-                )
-                for network, models in rows.where(learner=name).group("network").items()
-                if len(models) >= 3
-            }
-            for name in (BOUNDED, PATH)
+    correlations: Row = {}
+    for name in (BOUNDED, PATH):
+        networks = rows[rows["learner"] == name].groupby("network", sort=False)
+        correlations[name] = {
+            f"network {network}": rank_correlation(models[cost], -models[value])
+            for network, models in networks
+            if len(models) >= 3
         }
-
-    return f"rank correlation of {word} and likelihood", correlations, "at least 0.5"
+    yield f"rank correlation of {word} and likelihood", correlations, "at least 0.5"
 
 
 _IF_REFITTED = (
@@ -374,45 +368,46 @@ _IF_REFITTED = (
 _AT_COST = {"operations": "number of operations of inference", "seconds": "inference time"}
 
 
-def _claims(loss: str, word: str, method: str) -> tuple[Claim, ...]:
-    """Return the claims about one loss and the cost of one inference method."""
-    return (
-        *_claims_at_cost(loss, word, method, "operations"),
-        *_claims_at_cost(loss, word, method, "seconds"),
-        Claim(
-            f"With both, a structure of higher inference time has a higher {word}.",
-            likelihood_rises_with(f"{method}_seconds", loss, "inference time"),
-        ),
+def _claims(loss: str, word: str, method: str) -> Iterator[Claim]:
+    """Yield the claims about one loss and the cost of one inference method."""
+    for cost, words in _AT_COST.items():
+        yield from _claims_at_cost(
+            f"at the same {words}",
+            word,
+            partial(better_at_equal_cost, value=loss, method=method, cost=cost),
+            method,
+        )
+    yield Claim(
+        f"With both, a structure of higher inference time has a higher {word}.",
+        partial(likelihood_rises_with, cost=f"{method}_seconds", value=loss, word="inference time"),
     )
 
 
-def _claims_at_cost(loss: str, word: str, method: str, cost: str) -> Iterator[Claim]:
+def _claims_at_cost(
+    at_cost: str, word: str, better: Callable[..., Checks], method: str
+) -> Iterator[Claim]:
     """Yield the claims about models of the same cost, one for each opponent."""
-    start = f"At the same {_AT_COST[cost]}, bounded inference learns models of a higher {word} than"
+    start = f"A{at_cost[1:]}, bounded inference learns models of a higher {word} than"
     yield Claim(
-        f"{start} ℓ₁-regularised structure learning (nodewise).",
-        better_at_equal_cost(PATH, loss, method, cost),
+        f"{start} ℓ₁-regularised structure learning (nodewise).", partial(better, which=PATH)
     )
     yield Claim(
         f"{start} ℓ₁-regularised structure learning (joint, one penalty per edge).",
-        better_at_equal_cost(JOINT, loss, method, cost),
+        partial(better, which=JOINT),
     )
     for which, words in ((PATH, "nodewise ℓ₁"), (JOINT, "joint ℓ₁")):
         yield Claim(
-            "Not in the paper's experiments: with small steps (a stage-wise descent), at the same "
-            f"{_AT_COST[cost]} as {words}.",
-            better_at_equal_cost(which, loss, method, cost, STAGE_WISE),
+            "Not in the paper's experiments: with small steps (a stage-wise descent), "
+            f"{at_cost} as {words}.",
+            partial(better, which=which, ours=STAGE_WISE),
         )
     if method == "exact":
         yield Claim(
-            f"Not in the paper's experiments: with the ℓ₂ penalty of its section 3.3, at the same "
-            f"{_AT_COST[cost]} as nodewise ℓ₁.",
-            better_at_equal_cost(PATH, loss, method, cost, PENALISED),
+            "Not in the paper's experiments: with the ℓ₂ penalty of its section 3.3, "
+            f"{at_cost} as nodewise ℓ₁.",
+            partial(better, which=PATH, ours=PENALISED),
         )
-    yield Claim(
-        f"{_IF_REFITTED[:-1]}, at the same {_AT_COST[cost]}.",
-        better_at_equal_cost(REFITTED, loss, method, cost),
-    )
+    yield Claim(f"{_IF_REFITTED[:-1]}, {at_cost}.", partial(better, which=REFITTED))
 
 
 _OPPONENT = (
@@ -459,7 +454,6 @@ _BOUNDS = (
 def _experiment(
     number: int, title: str, complexity: Complexity, loss: str, cost: str, **more: Any
 ) -> Experiment:
-    lines = partial(LineFigure, line="learner", panel="network", share_y=True, log_y=True)
     return Experiment(
         **_PAPER.item(f"figure {number}", "4"),
         title=title,
@@ -468,9 +462,19 @@ def _experiment(
             **{"bounds": _BOUNDS, "path": (4, 12, 40)},
         },
         parts=partial(bounded_parts, complexity=complexity),
-        figure=lines(loss, _TITLES[loss], {cost: _TITLES[cost]}, _LOOKS),
+        figure=partial(
+            line_figure,
+            x=loss,
+            x_title=_TITLES[loss],
+            y={cost: _TITLES[cost]},
+            looks=_LOOKS,
+            line="learner",
+            panel="network",
+            share_y=True,
+            log_y=True,
+        ),
         table=_frontier_table,
-        summary=list,
+        summary=_all_models,
         settings={
             "network": f"binary variables, each pair an edge with probability {_DENSITY:g}, all "
             "weights from N(0, 1); as many held-out rows as training rows, sampled exactly",
@@ -493,7 +497,7 @@ def _frontier(number: int, complexity: Complexity, loss: str, method: str) -> Ex
         number,
         f"{loss.upper()} against inference time, {by} bounded",
         *(complexity, loss, f"{method}_seconds"),
-        claims=_claims(loss, word, method),
+        claims=tuple(_claims(loss, word, method)),
         notes=(_OPPONENT, _STAGES, _COST, _PENALTY if complexity == "treewidth" else _SWEEPS),
     )
 
@@ -513,12 +517,14 @@ EXPERIMENTS = (
             Claim(
                 "For the same likelihood, models of bounded inference have a smaller error than "
                 "those of ℓ₁-regularised structure learning.",
-                *less_error_at_equal_likelihood(PATH),
+                partial(less_error_at_equal_likelihood, which=PATH),
             ),
-            Claim(_IF_REFITTED, *less_error_at_equal_likelihood(REFITTED)),
+            Claim(_IF_REFITTED, partial(less_error_at_equal_likelihood, which=REFITTED)),
             Claim(
                 "With both, complex models of higher likelihood have a higher error.",
-                likelihood_rises_with("log_partition_error", "nll", "error"),
+                partial(
+                    likelihood_rises_with, cost="log_partition_error", value="nll", word="error"
+                ),
             ),
         ),
         notes=(_OPPONENT, _STAGES, _SWEEPS, _PERCENT),

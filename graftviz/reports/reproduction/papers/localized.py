@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
 from graftviz.data.synthetic.graphs import ising_grid
@@ -18,12 +18,25 @@ from graftviz.inference.local.marginal import Bound, Growth, grow_region
 from graftviz.inference.methods import infer
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.reports.figures.style import BLUE, GREEN, ORANGE, VERMILION
-from graftviz.reports.reproduction.claims import Cases, Claim, Paper
-from graftviz.reports.reproduction.experiment import Experiment, MeasuringTask, Part, model_seed
-from graftviz.reports.reproduction.figure_plane import Plane, plane_figure
-from graftviz.reports.reproduction.figures import Look
-from graftviz.reports.reproduction.rows import LineFigure, Row, Table, Values
-from graftviz.reports.reproduction.statistics import NotMeasured, standard_errors, trend
+from graftviz.reports.reproduction.claims import (
+    Checks,
+    Frame,
+    NotMeasured,
+    Row,
+    Series,
+    claim,
+    nested,
+    standard_errors,
+    trend,
+)
+from graftviz.reports.reproduction.experiment import (
+    Experiment,
+    MeasuringTask,
+    Paper,
+    Part,
+    model_seed,
+)
+from graftviz.reports.reproduction.figures import Look, line_figure, plane_figure
 
 PAPER = Paper("localized", "Efficient localized inference")
 LARGEST_REGION = 16
@@ -59,80 +72,75 @@ def _measure_plane(
         task.progress(k * models)
 
 
-def _plane_table(rows: Table) -> Iterator[Row]:
-    """Yield one row for every point of the plane."""
-    for row in rows:
-        found = np.array(row["c"])
-        yield {
-            **{"T1": row["T1"], "T2": row["T2"], "mean_c": found.mean()},
-            **{"least_c": found.min(), "largest_c": found.max()},
-            "share_below_1": np.mean(found < 1.0),
+def _plane_table(rows: Frame) -> Frame:
+    """Return one row for every point of the plane."""
+    found = rows["c"].map(np.array)
+    return pd.DataFrame(
+        {
+            "T1": rows["T1"],
+            "T2": rows["T2"],
+            "mean_c": found.map(np.mean),
+            "least_c": found.map(np.min),
+            "largest_c": found.map(np.max),
+            "share_below_1": found.map(lambda c: np.mean(c < 1.0)),
         }
+    )
 
 
-def _plane(rows: Table, *by: str) -> Values:
-    """Return the mean c by both strengths."""
-    if not rows:
-        raise NotMeasured("No coefficient was measured.")
-    return Table(_plane_table(rows)).nested("mean_c", *by)
+def _plane(rows: Frame) -> Frame:
+    """Return the mean c with T₂ as index and T₁ as columns."""
+    return _plane_table(rows).pivot_table("mean_c", "T2", "T1", sort=False)
 
 
-def _draw_plane(title: str, rows: Table) -> go.Figure:
+def _draw_plane(title: str, rows: Frame) -> go.Figure:
     """Draw the mean c over both strengths, and the contour c = 1."""
-    plane = _plane(rows, "T2", "T1")
-    fields = list(next(iter(plane.values())))
-    values = Plane(fields, list(plane), [list(by_field.values()) for by_field in plane.values()])
     x_title, y_title = "strength of the fields T₁", "strength of the couplings T₂"
-    return plane_figure(title, values, x_title=x_title, y_title=y_title, name="c", border=1.0)
+    return plane_figure(title, _plane(rows), x_title=x_title, y_title=y_title, name="c", border=1.0)
 
 
-def _border(by_coupling: Values) -> float | None:
+def _border(means: Series) -> float | None:
     """Return the interpolated T₂ at which the mean c reaches 1; None if it does not."""
-    couplings, means = list(by_coupling), list(by_coupling.values())
+    means = means.dropna()
     k = next((k for k, c in enumerate(means) if c >= 1.0), 0)
-    at = slice(k - 1, k + 1)
-    return float(np.interp(1.0, means[at], couplings[at])) if k else None
+    return (
+        float(np.interp(1.0, means.iloc[k - 1 : k + 1], means.index[k - 1 : k + 1])) if k else None
+    )
 
 
-def _borders(rows: Table) -> Values:
-    return _plane(rows, "T1", "T2").map(_border)
+def _borders(rows: Frame) -> dict[float, float | None]:
+    return {field: _border(means) for field, means in _plane(rows).items()}
 
 
-def _ends(rows: Table) -> tuple[list[float], list[float]]:
-    """Return the mean c by T₁ at the weakest and at the strongest couplings."""
-    first, *_, last = _plane(rows, "T2", "T1").values()
-    return list(first.values()), list(last.values())
-
-
-def _field_effect(rows: Table) -> float:
-    by_field = _ends(rows)[1]
-    return by_field[-1] - by_field[0]
-
-
-def _share_below_one(rows: Table) -> float:
-    _plane(rows, "T2")
-    return float(np.mean([row["mean_c"] < 1.0 for row in _plane_table(rows)]))
-
-
-_PLANE_CLAIMS = (
-    Claim(
-        "c is smaller than one in most of the plane of T₁ and T₂.",
-        ("share of the points with c < 1", _share_below_one, "above 0.5"),
-        ("T₂ at which c is 1 by T₁", _borders),
-        remark="That share depends on the limits of T₁ and T₂, which the text has lost.",
-    ),
-    Claim(
-        "c is larger than one where T₂ is very large and T₁ very small: strongly coupled nodes "
-        "without correlation decay.",
-        ("c at the strongest couplings and weakest fields", lambda r: _ends(r)[1][0], "above 1"),
-        ("largest c at the weakest couplings", lambda rows: max(_ends(rows)[0]), "below 1"),
-        ("change of c with the fields at the strongest couplings", _field_effect, "below 0"),
-        ("c by T₁ at the weakest couplings", lambda rows: _ends(rows)[0]),
-        ("c by T₁ at the strongest couplings", lambda rows: _ends(rows)[1]),
-        remark="The largest row sum of all nodes is that of a node whose own field happens to be "
-        "weak, so strong fields hardly lower c.",
-    ),
+@claim(
+    "c is smaller than one in most of the plane of T₁ and T₂.",
+    "That share depends on the limits of T₁ and T₂, which the text has lost.",
 )
+def _mostly_below_one(rows: Frame) -> Checks:
+    share = (_plane_table(rows)["mean_c"] < 1.0).mean()
+    yield "share of the points with c < 1", share, "above 0.5"
+    yield "T₂ at which c is 1 by T₁", _borders(rows)
+
+
+@claim(
+    "c is larger than one where T₂ is very large and T₁ very small: strongly coupled nodes "
+    "without correlation decay.",
+    "The largest row sum of all nodes is that of a node whose own field happens to be "
+    "weak, so strong fields hardly lower c.",
+)
+def _large_at_strong_couplings(rows: Frame) -> Checks:
+    plane = _plane(rows)
+    if len(plane) < 2:
+        raise NotMeasured("Two strengths of the couplings are needed.")
+    weakest, strongest = plane.iloc[0].dropna(), plane.iloc[-1].dropna()
+    change = strongest.iloc[-1] - strongest.iloc[0]
+    yield "c at the strongest couplings and weakest fields", strongest.iloc[0], "above 1"
+    yield "largest c at the weakest couplings", weakest.max(), "below 1"
+    yield "change of c with the fields at the strongest couplings", change, "below 0"
+    yield "c by T₁ at the weakest couplings", weakest.tolist()
+    yield "c by T₁ at the strongest couplings", strongest.tolist()
+
+
+_PLANE_CLAIMS = (_mostly_below_one, _large_at_strong_couplings)
 
 # --- figures 4 and 5: errors and bounds of regions ----------------------------------------------
 
@@ -236,14 +244,15 @@ def _measure_regions(
         task.progress((number + 1) * LARGEST_REGION)
 
 
-def _panels(rows: Table, words: str = _PANEL) -> Values:
-    """Return the rows by size of the grid, strengths and form."""
-    return rows.extended(lambda row: {"panel": words.format(**row)}).group("panel")
+def _panels(rows: Frame, words: str = _PANEL) -> Series:
+    """Return the title of the panel of each row: size of the grid, strengths and form."""
+    return pd.Series([words.format(**row) for row in rows.to_dict("records")], rows.index)
 
 
-def _arrays(rows: Table, column: str) -> Values:
+def _arrays(rows: Frame, column: str) -> dict[str, dict[str, np.ndarray]]:
     """Return errors or bounds by panel and rule, as arrays of models and sizes."""
-    return _panels(rows).map(lambda here: here.nested(column, "rule", of=np.array))
+    by_rule = rows.groupby([_panels(rows), "rule"], sort=False)[column]
+    return nested(by_rule.agg(lambda models: np.array([*models])))
 
 
 def largest_ratio(errors: np.ndarray, bounds: np.ndarray) -> float:
@@ -252,58 +261,57 @@ def largest_ratio(errors: np.ndarray, bounds: np.ndarray) -> float:
     return float((errors[nonzero] / bounds[nonzero]).max(initial=0.0))
 
 
-def _region_table(rows: Table) -> Table:
+def _region_table(rows: Frame) -> Frame:
     """Return one row for every panel, rule and size."""
-    table, keys = Table(), ("side", "T1", "T2", "form", "rule")
-    for place, models in rows.group(*keys).items():
-        columns = (np.array(models.column(key)).T for key in ("errors", "bounds"))
+    table, keys = [], ["side", "T1", "T2", "form", "rule"]
+    for place, models in rows.groupby(keys, sort=False):
+        columns = (np.array([*models[key]]).T for key in ("errors", "bounds"))
         for size, (errors, bounds) in enumerate(zip(*columns, strict=True), start=1):
             row: Row = dict(zip(keys, place, strict=True))
             row |= {"size": size, "mean_error": errors.mean(), "largest_error": errors.max()}
             row |= {"mean_bound": bounds.mean(), "least_bound": bounds.min()}
             row |= {"vacuous_share": np.mean(bounds >= 1.0)}
-            row |= {"mean_nodes": np.minimum(models.column("nodes"), size).mean()}
+            row |= {"mean_nodes": models["nodes"].clip(upper=size).mean()}
             table.append(row | {"largest_error_to_bound": largest_ratio(errors, bounds)})
-    return table
+    return pd.DataFrame(table)
 
 
-def _largest_regions(rows: Table) -> Table:
+def _largest_regions(rows: Frame) -> Frame:
     table = _region_table(rows)
-    return table.where(size=max(table.column("size"), default=0))
+    return table[table["size"] == table["size"].max()]
 
 
-def _drawn(rows: Table, *, axis: str) -> Iterator[Row]:
-    """Yield the means by size of the region, or by T₁ at the largest size, one line each."""
-    words, table = _PANEL, _region_table(rows)
-    if axis == "T1":
+def _draw_regions(title: str, rows: Frame, *, axis: str) -> go.Figure:
+    """Draw the means by size of the region, or by T₁ at the largest size, one line each."""
+    if axis == "size":
+        x_title, words, table = "nodes in the region", _PANEL, _region_table(rows)
+    else:
+        x_title, table = "strength of the fields T₁", _largest_regions(rows)
         words = "{side} × {side}, T₂ = {T2:g}, {size} nodes, {form}"
-        table = _largest_regions(rows)
-    for row in table:
-        for quantity in ("bound", "error"):
-            line = {"panel": words.format(**row), "method": f"{quantity}: {row['rule']}"}
-            yield {axis: row[axis], "mean": row[f"mean_{quantity}"], **line}
+    table = table.assign(panel=_panels(table, words))
+    lines = [
+        table.assign(method=f"{quantity}: " + table["rule"], mean=table[f"mean_{quantity}"])
+        for quantity in ("bound", "error")
+    ]
+    return line_figure(
+        title,
+        pd.concat(lines).sort_index(kind="stable"),
+        x=axis,
+        x_title=x_title,
+        y={"mean": "mean of the models"},
+        looks=_LOOKS,
+        share_y=True,
+        log_y=True,
+    )
 
 
-def _exceeded(rows: Table) -> int | None:
-    """Return the number of errors above their bound; None without regions."""
-    wrong = [np.array(row["errors"]) > np.array(row["bounds"]) + ROUNDING for row in rows]
-    return int(np.sum(wrong)) if wrong else None
-
-
-def _against_baselines(of: Callable[[np.ndarray, np.ndarray], Any]) -> Cases:
-    """Return a function of greedy's and a baseline's errors and bounds, by panel and baseline."""
-
-    def cases(rows: Table) -> Row:
-        return {
-            f"{name}, {other}": {
-                column: of(*_arrays(rows, column)[name].only((GREEDY, other)).values())
-                for column in ("bounds", "errors")
-            }
-            for name in _panels(rows)
-            for other in _BASELINES
-        }
-
-    return cases
+@claim("No true error exceeds its bound.")
+def _bounds_hold(rows: Frame) -> Checks:
+    errors, bounds = (np.array([*rows[column]]) for column in ("errors", "bounds"))
+    exceeded = int((errors > bounds + ROUNDING).sum())
+    yield "regions with an error above their bound", exceeded, "at most 0"
+    yield "regions", int(rows["nodes"].sum())
+    yield "largest error to its bound", largest_ratio(errors, bounds)
 
 
 def _difference(one: np.ndarray, other: np.ndarray) -> float:
@@ -311,135 +319,125 @@ def _difference(one: np.ndarray, other: np.ndarray) -> float:
     return standard_errors((other - one).mean(axis=1))
 
 
-def _last_means(one: np.ndarray, other: np.ndarray) -> list[float]:
-    return [float(one[:, -1].mean()), float(other[:, -1].mean())]
+def _last_means(*arrays: np.ndarray) -> list[float]:
+    return [float(array[:, -1].mean()) for array in arrays]
 
 
-def _of_mean_field(column: str, of: Callable[[np.ndarray, np.ndarray], Any]) -> Cases:
-    """Return a function of the arrays of mean field and of dropping out, by panel."""
-    return lambda rows: _arrays(rows, column).map(lambda by: of(by[MEAN_FIELD], by[GREEDY]))
+@claim("With dropping out, greedy expansion is significantly better than both baselines.")
+def _greedy_is_better(rows: Frame) -> Checks:
+    arrays = {column: _arrays(rows, column) for column in ("bounds", "errors")}
+
+    def against_baselines(of: Callable[[np.ndarray, np.ndarray], Any]) -> Row:
+        return {
+            f"{name}, {other}": {
+                column: of(panels[name][GREEDY], panels[name][other])
+                for column, panels in arrays.items()
+            }
+            for name in arrays["bounds"]
+            for other in _BASELINES
+        }
+
+    words = "mean paired difference over all sizes from greedy expansion, in standard errors"
+    yield words, against_baselines(_difference), "above 2"
+    yield "means of greedy and baseline at the largest size", against_baselines(_last_means)
 
 
 def _times(one: float, other: float) -> float:
     return one / other if other > ROUNDING else 1.0
 
 
-def _beyond_greedy(of: Callable[[np.ndarray, np.ndarray, np.ndarray], Any]) -> Cases:
-    """Return a function of a baseline's errors and greedy's two bounds, by panel and baseline."""
-
-    def cases(rows: Table) -> Row:
-        errors, bounds = _arrays(rows, "errors"), _arrays(rows, "bounds")
-        return {
-            name: {o: of(errors[name][o], at[GREEDY], at[MEAN_FIELD]) for o in _BASELINES}
-            for name, at in bounds.items()
-        }
-
-    return cases
+@claim("Cutting by mean field gives about the same true error as dropping out.")
+def _mean_field_has_same_error(rows: Frame) -> Checks:
+    pairs = {name: (of[MEAN_FIELD], of[GREEDY]) for name, of in _arrays(rows, "errors").items()}
+    all_sizes = {name: _times(cut.mean(), drop.mean()) for name, (cut, drop) in pairs.items()}
+    largest = {name: _times(*_last_means(*pair)) for name, pair in pairs.items()}
+    words = "to that of dropping out"
+    yield f"mean error over all sizes {words}", all_sizes, "0.8 to 1.25"
+    yield f"mean error at the largest size {words}", largest, "0.8 to 1.25"
 
 
-def _sizes_beyond(errors: np.ndarray, *bounds: np.ndarray) -> list[int]:
-    curve = np.minimum(*(array.mean(axis=0) for array in bounds))
-    found: list[int] = (np.flatnonzero(errors.mean(axis=0) > curve) + 1).tolist()
-    return found
-
-
-def _over_fields(quantity: str, of: Callable[[list[Any]], Any]) -> Cases:
-    """Return a function of the values by ascending T₁ at the largest size, by grid and rule."""
-
-    def value(row: Row) -> float | None:
-        error, bound = row["mean_error"], row["mean_bound"]
-        ratio = bound / error if error > ROUNDING else None
-        found = {"errors": error, "bounds": bound, "gap": bound - error, "ratio": ratio}
-        return found[quantity]
-
-    def cases(rows: Table) -> Row:
-        words = "{rule}, {side} × {side}, T₂ = {T2:g}, {form}"
-        panels = _panels(_largest_regions(rows).by("T1"), words).items()
-        found = {name: [value(row) for row in here] for name, here in panels if len(here) > 1}
-        if not found:
-            raise NotMeasured("At least two values of T₁ are needed.")
-        return {name: of(values) for name, values in found.items()}
-
-    return cases
-
-
-def _change(values: list[float | None]) -> float | None:
-    first, last = values[0], values[-1]
-    return None if first is None or last is None else last - first
-
-
-def _largest_to_bound(rows: Table) -> float | None:
-    return max(_region_table(rows).column("largest_error_to_bound"), default=None)
-
-
-_BOUNDS_HOLD = Claim(
-    "No true error exceeds its bound.",
-    ("regions with an error above their bound", _exceeded, "at most 0"),
-    ("regions", lambda rows: sum(row["nodes"] for row in rows)),
-    ("largest error to its bound", _largest_to_bound),
+@claim(
+    "Cutting by mean field gives a tighter bound than dropping out.",
+    "Dropping out places the influence of outside neighbours in the middle of its "
+    "range; the bound is a supremum over that range, and moving away from the middle usually "
+    "increases it.",
 )
-_error_ratios = _of_mean_field("errors", lambda field, drop: _times(field.mean(), drop.mean()))
-_last_ratios = _of_mean_field("errors", lambda field, drop: _times(*_last_means(field, drop)))
-_beyond = _beyond_greedy(lambda errors, *bounds: np.mean(errors > np.minimum(*bounds)))
-_gaps = _of_mean_field("bounds", _difference)
-_last_gaps = _over_fields("gap", itemgetter(-1))
+def _mean_field_is_tighter(rows: Frame) -> Checks:
+    bounds = _arrays(rows, "bounds").items()
+    gaps = {name: _difference(of[MEAN_FIELD], of[GREEDY]) for name, of in bounds}
+    yield "mean paired difference of bounds from mean field, in standard errors", gaps, "above 2"
+    yield "mean bound by size", {name: of[MEAN_FIELD].mean(axis=0) for name, of in bounds}
+    yield "of dropping out", {name: of[GREEDY].mean(axis=0) for name, of in bounds}
+
+
+@claim(
+    "True errors of the two baselines are sometimes even worse than the bounds of greedy expansion."
+)
+def _baselines_exceed_bounds(rows: Frame) -> Checks:
+    errors, bounds = _arrays(rows, "errors"), _arrays(rows, "bounds")
+    sizes: Row = {name: {} for name in bounds}
+    shares: Row = {name: {} for name in bounds}
+    for name, other in itertools.product(bounds, _BASELINES):
+        both, found = (bounds[name][GREEDY], bounds[name][MEAN_FIELD]), errors[name][other]
+        least = np.minimum(*(array.mean(axis=0) for array in both))
+        sizes[name][other] = (np.flatnonzero(found.mean(axis=0) > least) + 1).tolist()
+        shares[name][other] = np.mean(found > np.minimum(*both))
+    counts = {name: {key: len(beyond) for key, beyond in of.items()} for name, of in sizes.items()}
+    words = "number of sizes at which the mean error exceeds both of greedy's mean bounds"
+    yield words, counts, "above 0"
+    yield "share of regions with an error above both of greedy's bounds", shares, "above 0"
+    yield "these sizes", sizes
+
+
+def _over_fields(rows: Frame) -> Frame:
+    """Return lists of values by ascending T₁ at the largest size, by rule and grid."""
+    table = _largest_regions(rows).sort_values("T1", kind="stable")
+    errors, bounds = table["mean_error"], table["mean_bound"]
+    found = pd.DataFrame({"errors": errors, "bounds": bounds, "gap": bounds - errors})
+    found["ratio"] = (bounds / errors).where(errors > ROUNDING)
+    panels = _panels(table, "{rule}, {side} × {side}, T₂ = {T2:g}, {form}")
+    lists = found.groupby(panels, sort=False).agg(list)
+    lists = lists[lists["gap"].map(len) > 1]
+    if lists.empty:
+        raise NotMeasured("At least two values of T₁ are needed.")
+    return lists
+
+
+def _change(values: list[float]) -> float:
+    return values[-1] - values[0]
+
+
+@claim("The bound is relatively tight, especially where T₁ is large.")
+def _tight_for_strong_fields(rows: Frame) -> Checks:
+    lists = _over_fields(rows)
+    gaps, ratios = lists["gap"], lists["ratio"]
+    yield "change of mean bound less mean error with T₁", gaps.map(_change), "below 0"
+    yield "mean bound less mean error, largest T₁", gaps.str[-1], "at most 0.05"
+    yield "change of bound to error with T₁", ratios.map(_change), "below 0"
+    yield "mean bound less mean error by T₁", gaps
+    yield "bound to error by T₁", ratios
+
+
+@claim("Both bounds and true errors decrease as T₁ increases.")
+def _decrease_with_fields(rows: Frame) -> Checks:
+    lists = _over_fields(rows)
+    for name in ("bounds", "errors"):
+        yield f"rank correlation of {name} with T₁", lists[name].map(trend), "at most -0.9"
+    for name in ("bounds", "errors"):
+        yield f"{name} by T₁", lists[name]
+
+
+_BOUNDS_HOLD = _bounds_hold
 _SIZE_CLAIMS = (
-    Claim(
-        "With dropping out, greedy expansion is significantly better than both baselines.",
-        (
-            "mean paired difference over all sizes from greedy expansion, in standard errors",
-            _against_baselines(_difference),
-            "above 2",
-        ),
-        ("means of greedy and baseline at the largest size", _against_baselines(_last_means)),
-    ),
-    Claim(
-        "Cutting by mean field gives about the same true error as dropping out.",
-        ("mean error over all sizes to that of dropping out", _error_ratios, "0.8 to 1.25"),
-        ("mean error at the largest size to that of dropping out", _last_ratios, "0.8 to 1.25"),
-    ),
-    Claim(
-        "Cutting by mean field gives a tighter bound than dropping out.",
-        ("mean paired difference of bounds from mean field, in standard errors", _gaps, "above 2"),
-        ("mean bound by size", _of_mean_field("bounds", lambda field, _: field.mean(axis=0))),
-        ("of dropping out", _of_mean_field("bounds", lambda _, drop: drop.mean(axis=0))),
-        remark="Dropping out places the influence of outside neighbours in the middle of its "
-        "range; the bound is a supremum over that range, and moving away from the middle usually "
-        "increases it.",
-    ),
-    Claim(
-        "True errors of the two baselines are sometimes even worse than the bounds of "
-        "greedy expansion.",
-        (
-            "number of sizes at which the mean error exceeds both of greedy's mean bounds",
-            _beyond_greedy(lambda *arrays: len(_sizes_beyond(*arrays))),
-            "above 0",
-        ),
-        ("share of regions with an error above both of greedy's bounds", _beyond, "above 0"),
-        ("these sizes", _beyond_greedy(_sizes_beyond)),
-    ),
+    _greedy_is_better,
+    _mean_field_has_same_error,
+    _mean_field_is_tighter,
+    _baselines_exceed_bounds,
     _BOUNDS_HOLD,
 )
-_FIELD_CLAIMS = (
-    Claim(
-        "The bound is relatively tight, especially where T₁ is large.",
-        ("change of mean bound less mean error with T₁", _over_fields("gap", _change), "below 0"),
-        ("mean bound less mean error, largest T₁", _last_gaps, "at most 0.05"),
-        ("change of bound to error with T₁", _over_fields("ratio", _change), "below 0"),
-        ("mean bound less mean error by T₁", _over_fields("gap", list)),
-        ("bound to error by T₁", _over_fields("ratio", list)),
-    ),
-    Claim(
-        "Both bounds and true errors decrease as T₁ increases.",
-        ("rank correlation of bounds with T₁", _over_fields("bounds", trend), "at most -0.9"),
-        ("rank correlation of errors with T₁", _over_fields("errors", trend), "at most -0.9"),
-        ("bounds by T₁", _over_fields("bounds", list)),
-        ("errors by T₁", _over_fields("errors", list)),
-    ),
-    _BOUNDS_HOLD,
-)
+_FIELD_CLAIMS = (_tight_for_strong_fields, _decrease_with_fields, _BOUNDS_HOLD)
 
-# --- the figures --------------------------------------------------------------------------------
+# --- the figures ----------------------------------------------------------------------------------
 
 _NOTES = (
     "The numbers of this figure are missing in our copy of the text, so these are ours: the size "
@@ -450,19 +448,16 @@ _NOTES = (
     "may rise for some sizes; and the total influence of all neighbours on a variable limits its "
     "share, so that nothing has to converge. T₂ = 0.6 lies where c > 1.",
 )
-_MEAN = {"mean": "mean of the models"}
 _COUPLINGS = ([0.1, 1.0], [k / 10 for k in range(1, 11)], [k / 20 for k in range(1, 21)])
 _FIELDS = (0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0)
 
 
 def _regions(axis: str, rules: Sequence[str], *panels: list[tuple[Any, ...]]) -> Row:
     """Return the declaration of a figure of regions: sweep, figure and tables."""
-    title = "nodes in the region" if axis == "size" else "strength of the fields T₁"
-    table = partial(_drawn, axis=axis)
     return {
         "sizes": {"panels": panels},
         "parts": partial(region_parts, rules=rules),
-        "figure": LineFigure(axis, title, _MEAN, _LOOKS, table=table, share_y=True, log_y=True),
+        "figure": partial(_draw_regions, axis=axis),
         "table": _region_table,
         "summary": _largest_regions,
         "settings": {

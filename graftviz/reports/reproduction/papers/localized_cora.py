@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import networkx as nx
 import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
 
 from graftviz.data.synthetic.graphs import ising_model
 from graftviz.inference.local.local_model import region_marginal
@@ -15,12 +17,22 @@ from graftviz.inference.local.marginal import grow_region
 from graftviz.inference.methods import infer
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.reports.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILION
-from graftviz.reports.reproduction.claims import Claim
-from graftviz.reports.reproduction.experiment import Experiment, MeasuringTask, Part
-from graftviz.reports.reproduction.figures import Look
+from graftviz.reports.reproduction.claims import (
+    Checks,
+    Claim,
+    Frame,
+    NotMeasured,
+    Row,
+    Series,
+    claim,
+)
+from graftviz.reports.reproduction.experiment import (
+    Experiment,
+    MeasuringTask,
+    Part,
+)
+from graftviz.reports.reproduction.figures import Look, line_figure
 from graftviz.reports.reproduction.papers.localized import LARGEST_REGION, PAPER, ROUNDING
-from graftviz.reports.reproduction.rows import LineFigure, Row, Table, Values
-from graftviz.reports.reproduction.statistics import NotMeasured
 
 _POSITIVE = "Neural_Networks"
 _LARGEST_DEGREE = 14  # the paper states 15; its 4,325 edges need degrees below 15
@@ -48,11 +60,11 @@ _FIELDS = ((1.0, 10.0), (0.5, 2.0, 5.0, 10.0), (0.5, *map(float, range(1, 11))))
 _STRENGTH = "strength of the fields T"
 
 
-def _line(name: str, against: str) -> str:
+def _pair(name: str, against: str) -> str:
     return f"{name}, labels of {against}"
 
 
-_LOOKS = {_line(*pair): look for pair, look in _LINES.items()}
+_LOOKS = {_pair(*pair): look for pair, look in _LINES.items()}
 
 
 def cora_parts(seed: int, fields: tuple[float, ...], queries: int) -> Iterator[Part]:
@@ -119,13 +131,13 @@ def _spin_model(
     return ising_model(edges, spins * field * rng.uniform(0.0, 1.0, len(graph)), couplings)
 
 
-def labels(rows: Table, field: float, name: str) -> np.ndarray:
+def labels(rows: Frame, field: float, name: str) -> np.ndarray:
     """Return whether queried papers are labelled +1 by a method, or by the true labels."""
-    here = rows.where(T=field).group("method")
+    here = rows[rows["T"] == field].set_index("method")
     if name == _TRUTH:
-        return np.array(next(iter(here.values()))[0]["truth"]) > 0
+        return np.array(here["truth"].iloc[0]) > 0
     # Marginals of 1/2, up to rounding, give the label −1.
-    return np.array(here[name][0]["positive"]) > 0.5 + ROUNDING
+    return np.array(here.loc[name, "positive"]) > 0.5 + ROUNDING
 
 
 def quality(found: np.ndarray, target: np.ndarray) -> dict[str, float | None]:
@@ -139,50 +151,56 @@ def quality(found: np.ndarray, target: np.ndarray) -> dict[str, float | None]:
     }
 
 
-def _table(rows: Table) -> Table:
+def _table(rows: Frame) -> Frame:
     """Return one row for every strength at which all was measured, and compared pair of labels."""
-    groups = rows.group("T").items()
-    fields = sorted(field for field, here in groups if len(here) == len(METHODS))
+    measured = rows.groupby("T").size()
     pairs = [(name, _TRUTH) for name in METHODS]
     pairs += [(local, whole) for local in (LOCAL, LOCAL_MEAN_FIELD) for whole in (GLOBAL, BP)]
-    return Table(
-        {"T": field, "labels": name, "against": against, **quality(found, target)}
-        for field in fields
+    table = [
+        {
+            **{"T": field, "labels": name, "against": against},
+            **quality(labels(rows, field, name), labels(rows, field, against)),
+        }
+        for field in measured.index[measured == len(METHODS)]
         for name, against in pairs
-        for found, target in [(labels(rows, field, name), labels(rows, field, against))]
+    ]
+    return pd.DataFrame(table)
+
+
+def _draw_accuracies(title: str, rows: Frame) -> go.Figure:
+    table = _table(rows)
+    table["method"] = [_pair(row.labels, row.against) for row in table.itertuples()]
+    return line_figure(
+        title,
+        table[table["method"].isin(_LOOKS)],
+        x="T",
+        x_title=_STRENGTH,
+        y={"accuracy": "accuracy"},
+        looks=_LOOKS,
     )
 
 
-def _lines(rows: Table) -> Table:
-    """Return the table with the names of its lines."""
-    return _table(rows).extended(lambda row: {"method": _line(row["labels"], row["against"])})
+def _draw_qualities(title: str, rows: Frame) -> go.Figure:
+    """Draw precision, recall and F of local labels against global ones."""
+    table = _table(rows)
+    table = table[(table["labels"] == LOCAL) & (table["against"] != _TRUTH)]
+    lines = table.assign(panel="local against " + table["against"]).melt(
+        ["T", "panel"], [*_QUALITIES], var_name="method", value_name="share"
+    )
+    return line_figure(
+        title, lines, x="T", x_title=_STRENGTH, y={"share": "share"}, looks=_QUALITIES, share_y=True
+    )
 
 
-def _drawn(rows: Table) -> Table:
-    """Return the rows of the lines of figure 6."""
-    return Table(row for row in _lines(rows) if row["method"] in _LOOKS)
-
-
-def _qualities(rows: Table) -> Iterator[Row]:
-    """Yield precision, recall and F of local labels against global ones, one row each."""
-    for row in _table(rows).where(labels=LOCAL):
-        for name in _QUALITIES if row["against"] != _TRUTH else ():
-            panel = f"local against {row['against']}"
-            yield {"T": row["T"], "panel": panel, "method": name, "share": row[name]}
-
-
-def _summary(rows: Table) -> Iterator[Row]:
+def _summary(rows: Frame) -> Iterator[Row]:
     """Yield sizes and error bounds of local inference at every strength."""
-    for row in rows:
-        if "bound" not in row:
-            continue
+    for row in rows[rows["method"].isin([LOCAL, LOCAL_MEAN_FIELD])].to_dict("records"):
         bound, positive = np.array(row["bound"]), np.array(row["positive"])
         wrong = {}  # numbers of global marginals outside the certified interval
-        for other in rows.where(T=row["T"]):
-            if other["method"] in (GLOBAL, BP):
-                gaps = np.abs(np.array(other["positive"]) - positive)
-                name = f"proven_wrong_of_{other['method']}"
-                wrong[name] = int((gaps > bound + ROUNDING).sum())
+        for other in rows[rows["T"] == row["T"]].itertuples():
+            if other.method in (GLOBAL, BP):
+                gaps = np.abs(np.array(other.positive) - positive)
+                wrong[f"proven_wrong_of_{other.method}"] = int((gaps > bound + ROUNDING).sum())
         found = {key: row[key] for key in ("T", "method", "papers", "citations")}
         found |= {"queries": len(positive), "mean_size": np.mean(row["size"])}
         found |= {"mean_bound": bound.mean(), "vacuous_share": np.mean(bound >= 1.0)}
@@ -190,43 +208,69 @@ def _summary(rows: Table) -> Iterator[Row]:
         yield {**found, "share_of_certain_labels": certain, **wrong}
 
 
-def _of_labels(
-    *pairs: tuple[str, str], quantity: str = "accuracy", of: Callable[[list[float]], Any] = list
-) -> Callable[[Table], Values]:
-    """Return a function of a quantity by ascending T, by compared pair of labels."""
-
-    def cases(rows: Table) -> Values:
-        found = (
-            _lines(rows).nested(quantity, "method", of=list).only(_line(*pair) for pair in pairs)
-        )
-        if min(map(len, found.values())) < 2:
-            raise NotMeasured("Several strengths of the fields are needed for this.")
-        if any(None in values for values in found.values()):
+def _by_strength(
+    rows: Frame, *pairs: tuple[str, str], quantity: str = "accuracy"
+) -> dict[str, Series]:
+    """Return a quantity by ascending T, by compared pair of labels."""
+    table = _table(rows)
+    if len(table["T"].unique()) < 2:
+        raise NotMeasured("Several strengths of the fields are needed for this.")
+    found = {}
+    for name, against in pairs:
+        values = table[(table["labels"] == name) & (table["against"] == against)]
+        found[_pair(name, against)] = values.set_index("T")[quantity]
+        if values[quantity].isna().any():
             raise NotMeasured("At some T no paper has the label +1, so there is no precision.")
-        return found.map(of)
-
-    return cases
+    return found
 
 
-def _rise_in_errors(rows: Table) -> Values:
-    """Return the rise of the accuracy from the first to the last T, in standard errors."""
-    queries = len(rows[0]["truth"]) if rows else 1
+def _lists(values: dict[str, Series]) -> dict[str, list[float]]:
+    return {name: by_strength.tolist() for name, by_strength in values.items()}
 
-    def rise(values: list[float]) -> float:
-        first, last = values[0], values[-1]
+
+@claim(
+    "The accuracies of global and local inference against the true labels increase "
+    "significantly with the strength of the fields."
+)
+def _accuracies_rise(rows: Frame) -> Checks:
+    values = _lists(_by_strength(rows, (GLOBAL, _TRUTH), (LOCAL, _TRUTH)))
+    queries, rises = len(rows["truth"].iloc[0]), {}
+    for name, (first, *_, last) in values.items():
         error = ((first * (1 - first) + last * (1 - last)) / queries) ** 0.5
-        return (last - first) / max(error, 1e-12)
-
-    return _of_labels((GLOBAL, _TRUTH), (LOCAL, _TRUTH), of=rise)(rows)
-
-
-def _agreements(rows: Table) -> Values:
-    """Return the agreement of local and global labels by T."""
-    _of_labels((LOCAL, GLOBAL))(rows)
-    return _table(rows).where(labels=LOCAL, against=GLOBAL).nested("accuracy", "T")
+        rises[name] = (last - first) / max(error, 1e-12)
+    others = _by_strength(rows, (BP, _TRUTH), (LOCAL_MEAN_FIELD, _TRUTH))
+    yield "accuracy by T", values, "rising"
+    yield "its rise in standard errors", rises, "above 2"
+    yield "of others", _lists(others)
 
 
-def _figure(number: int, title: str, figure: LineFigure, *claims: Claim) -> Experiment:
+@claim("Local inference gives similar results as global inference.")
+def _similar_results(rows: Frame) -> Checks:
+    (agreement,) = _by_strength(rows, (LOCAL, GLOBAL)).values()
+    yield "agreement of local and global mean field labels by T", agreement, "at least 0.9"
+    yield "agreement by T", _lists(_by_strength(rows, (LOCAL, BP)))
+
+
+@claim("Local and global inference agree more as the strength increases.")
+def _agree_more(rows: Frame) -> Checks:
+    yield "agreement by T", _lists(_by_strength(rows, (LOCAL, GLOBAL))), "rising"
+    yield "agreement with belief propagation", _lists(_by_strength(rows, (LOCAL, BP)))
+
+
+@claim(
+    "Precision, recall and F-measure of the local labels, with those of global "
+    "inference as the truth and +1 as the positive class, increase with the strength "
+    "of the fields."
+)
+def _qualities_rise(rows: Frame) -> Checks:
+    for name in _QUALITIES:
+        values = _by_strength(rows, (LOCAL, GLOBAL), quantity=name)
+        yield f"{name} by T", _lists(values), "rising"
+
+
+def _figure(
+    number: int, title: str, figure: Callable[[str, Frame], go.Figure], *claims: Claim
+) -> Experiment:
     return Experiment(
         **PAPER.item(f"figure {number}", "6.2"),
         title=title,
@@ -263,36 +307,15 @@ EXPERIMENTS = (
     _figure(
         6,
         "Labels of Cora by local and global inference",
-        LineFigure("T", _STRENGTH, {"accuracy": "accuracy"}, _LOOKS, table=_drawn),
-        Claim(
-            "The accuracies of global and local inference against the true labels increase "
-            "significantly with the strength of the fields.",
-            ("accuracy by T", _of_labels((GLOBAL, _TRUTH), (LOCAL, _TRUTH)), "rising"),
-            ("its rise in standard errors", _rise_in_errors, "above 2"),
-            ("of others", _of_labels((BP, _TRUTH), (LOCAL_MEAN_FIELD, _TRUTH))),
-        ),
-        Claim(
-            "Local inference gives similar results as global inference.",
-            ("agreement of local and global mean field labels by T", _agreements, "at least 0.9"),
-            ("agreement by T", _of_labels((LOCAL, BP))),
-        ),
-        Claim(
-            "Local and global inference agree more as the strength increases.",
-            ("agreement by T", _of_labels((LOCAL, GLOBAL)), "rising"),
-            ("agreement with belief propagation", _of_labels((LOCAL, BP))),
-        ),
+        _draw_accuracies,
+        _accuracies_rise,
+        _similar_results,
+        _agree_more,
     ),
     _figure(
         7,
         "Precision, recall and F of local against global labels of Cora",
-        LineFigure("T", _STRENGTH, {"share": "share"}, _QUALITIES, table=_qualities, share_y=True),
-        Claim(
-            "Precision, recall and F-measure of the local labels, with those of global "
-            "inference as the truth and +1 as the positive class, increase with the strength "
-            "of the fields.",
-            ("precision by T", _of_labels((LOCAL, GLOBAL), quantity="precision"), "rising"),
-            ("recall by T", _of_labels((LOCAL, GLOBAL), quantity="recall"), "rising"),
-            ("F by T", _of_labels((LOCAL, GLOBAL), quantity="F"), "rising"),
-        ),
+        _draw_qualities,
+        _qualities_rise,
     ),
 )

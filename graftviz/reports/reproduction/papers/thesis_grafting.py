@@ -6,13 +6,12 @@ from functools import partial
 
 from graftviz.evaluation.benchmarks.bench import Size
 from graftviz.learning.features.grafting import FeatureGrafting, GraftingLight
-from graftviz.reports.reproduction import curves, figures as figures
-from graftviz.reports.reproduction.claims import Check, Claim, Paper
+from graftviz.reports.reproduction import curves, figures
+from graftviz.reports.reproduction.claims import Checks, Claim, Frame, Series, claim
 from graftviz.reports.reproduction.curves import Panel
-from graftviz.reports.reproduction.experiment import Experiment
+from graftviz.reports.reproduction.experiment import Experiment, Paper
 from graftviz.reports.reproduction.figures import BASELINE_LOOKS
 from graftviz.reports.reproduction.papers import best_choice as paper
-from graftviz.reports.reproduction.rows import Table, Values
 
 _BY_BOUNDS = curves.Method("feature grafting", FeatureGrafting())
 _LIGHT = tuple(
@@ -27,24 +26,44 @@ _ALL_QUEUED = (
 )
 
 
-def _feature_ratio(
+def _ratio(
+    rows: Frame,
     quantity: str,
     method: curves.Method,
-    comparator: str = "",
     baseline: curves.Method = paper.AS_WRITTEN,
-) -> Check:
-    """Check the mean of a quantity of a method, relative to that of a baseline, by size."""
+) -> tuple[str, Series]:
+    """Report the mean of a quantity of a method, relative to that of a baseline, by size."""
     column = "steps" if quantity == "activations" else quantity
-
-    def ratios(rows: Table) -> Values:
-        means = rows.nested(column, "method", "nodes")
-        return paper.by_n(means[method.name] / means[baseline.name])
-
-    words = f"{quantity} of {method.name} to those of {baseline.name}"
-    return (words, ratios, comparator) if comparator else (words, ratios)
+    ours, others = (paper.means_by_n(rows, column, one) for one in (method, baseline))
+    return f"{quantity} of {method.name} to those of {baseline.name}", ours / others
 
 
-_ONLINE_FASTER = Claim("Online edge grafting is faster than edge grafting.", *curves.FASTER)
+@claim(
+    "Grafting, feature by feature, is extremely slow compared with edge grafting.",
+    "An edge of grafting has one or two features.",
+)
+def _features_are_slow(rows: Frame) -> Checks:
+    words, slower = _ratio(rows, "seconds", paper.FEATURES)
+    yield words, slower, "above 1"
+    yield "the same, extremely", slower, "at least 10"
+    yield _ratio(rows, "seconds", _BY_BOUNDS)
+    yield _ratio(rows, "activations", paper.FEATURES)
+    yield _ratio(rows, "features", paper.FEATURES)
+
+
+@claim(
+    "Grafting-light, with one step after each activation, is a faster extension of grafting.",
+    "With free node weights a full fit visits the edge of the new feature only, "
+    "while a step visits all edges that are not fitted yet.",
+)
+def _light_is_faster(rows: Frame) -> Checks:
+    for method in _LIGHT:
+        yield *_ratio(rows, "seconds", method, paper.FEATURES), "below 1"
+    for method in _LIGHT:
+        yield _ratio(rows, "features", method, paper.FEATURES)
+
+
+_ONLINE_FASTER = Claim("Online edge grafting is faster than edge grafting.", curves.faster)
 _FIRST_HIT = paper.first_hit_is_poor(
     "objective", "First hit reaches its edges first, and fits poorly."
 )
@@ -91,7 +110,7 @@ EXPERIMENTS = (
         place=f"{_THESIS.title}, sections 3.2 and 3.4",
         sizes={
             "panels": (
-                [Panel(paper.rehearsal_size(n), 6) for n in (8, 10)],
+                [Panel(paper.tiny_size(n), 6) for n in (8, 10)],
                 [Panel(paper.small_size(n), n) for n in (20, 40)],
                 [Panel(paper.paper_size(n), n) for n in (50, 100, 200)],
             )
@@ -102,14 +121,15 @@ EXPERIMENTS = (
             held_out=False,
             repeats=3,
         ),
-        figure=paper.seconds_by_size(
-            {
+        figure=partial(
+            paper.seconds_by_size,
+            y={
                 "seconds": "processor seconds",
                 "steps": "activations",
                 "features": "features",
                 "objective": "objective",
             },
-            {
+            looks={
                 paper.AS_WRITTEN.name: BASELINE_LOOKS[2],
                 paper.FEATURES.name: BASELINE_LOOKS[0],
                 _BY_BOUNDS.name: BASELINE_LOOKS[1],
@@ -118,32 +138,7 @@ EXPERIMENTS = (
         ),
         table=curves.run_table,
         settings=curves.SETTINGS,
-        claims=(
-            Claim(
-                "Grafting, feature by feature, is extremely slow compared with edge grafting.",
-                _feature_ratio("seconds", paper.FEATURES, "above 1"),
-                (
-                    "the same, extremely",
-                    _feature_ratio("seconds", paper.FEATURES)[1],
-                    "at least 10",
-                ),
-                _feature_ratio("seconds", _BY_BOUNDS),
-                _feature_ratio("activations", paper.FEATURES),
-                _feature_ratio("features", paper.FEATURES),
-                remark="An edge of grafting has one or two features.",
-            ),
-            Claim(
-                "Grafting-light, with one step after each activation, is a faster extension of "
-                "grafting.",
-                *(
-                    _feature_ratio("seconds", method, "below 1", paper.FEATURES)
-                    for method in _LIGHT
-                ),
-                *(_feature_ratio("features", method, "", paper.FEATURES) for method in _LIGHT),
-                remark="With free node weights a full fit visits the edge of the new feature only, "
-                "while a step visits all edges that are not fitted yet.",
-            ),
-        ),
+        claims=(_features_are_slow, _light_is_faster),
         notes=(
             "n edges for n variables: runs of features end when so many edges have one.",
             "λ is that of edges: a feature's gradient and penalty have no factor d_e.",
@@ -158,8 +153,8 @@ EXPERIMENTS = (
         **paper.learning_curves("objective", methods=_ONLINE, held_out=False, repeats=3),
         cost=("5 s", "10 s"),
         claims=(
-            Claim("All methods reach the same objective.", *curves.SAME_OBJECTIVE),
-            Claim("Online edge grafting converges faster than edge grafting.", *curves.FASTER),
+            Claim("All methods reach the same objective.", curves.same_objective),
+            Claim("Online edge grafting converges faster than edge grafting.", curves.faster),
             paper.FEWER,
             paper.FIRST_HIT_LAST,
         ),
@@ -169,7 +164,7 @@ EXPERIMENTS = (
         _THESIS.item("figure 3.4", "3.4.2"),
         "recall",
         paper.RECALL_BY_ALPHA,
-        Claim("The more variables, the larger the advantage.", *curves.GAP_GROWS),
+        Claim("The more variables, the larger the advantage.", curves.gap_grows),
         paper.first_hit_is_poor(
             "recall", "First hit reaches its edges first, with the worst recall."
         ),
@@ -179,7 +174,7 @@ EXPERIMENTS = (
         "objective",
         _ONLINE_FASTER,
         paper.FEWER,
-        Claim("α matters less for the objective than for recall.", *curves.SMALL_LOSS),
+        Claim("α matters less for the objective than for recall.", curves.small_loss),
         _FIRST_HIT,
     ),
     _online_against_time(
@@ -194,7 +189,7 @@ EXPERIMENTS = (
         claims=(
             Claim(
                 "Without the structure heuristics fewer of the true edges are found.",
-                *curves.HUBS_HELP,
+                curves.hubs_help,
             ),
         ),
         notes=(_ALL_QUEUED, paper.THREE_SEEDS),
@@ -206,7 +201,7 @@ EXPERIMENTS = (
         200,
         Claim(
             "With these data the choice of α shows in the quality: a large α is to be preferred.",
-            curves.ALPHA_MATTERS,
+            curves.alpha_matters,
         ),
         note="The thesis has 68 regions; the public file has 69.",
     ),

@@ -5,28 +5,50 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
-from operator import itemgetter
 from typing import Any, cast
 
 import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
 
 from graftviz import dynamics
 from graftviz.dynamics.search import CHOICES, SeedChoice
 from graftviz.reports.figures.style import BLUE, GREEN, ORANGE
-from graftviz.reports.reproduction.claims import OWN, Cases, Check, Claim, flat
+from graftviz.reports.reproduction.claims import (
+    OWN,
+    Checks,
+    Claim,
+    Frame,
+    Row,
+    Series,
+    changes,
+    claim,
+    flat,
+    mean,
+    nested,
+    plain,
+    rank_correlation,
+    standard_errors,
+)
 from graftviz.reports.reproduction.experiment import Experiment, MeasuringTask, Part, model_seed
-from graftviz.reports.reproduction.figures import Look
+from graftviz.reports.reproduction.figures import Look, line_figure
 from graftviz.reports.reproduction.papers import thesis_city, thesis_dynamics as methods
-from graftviz.reports.reproduction.papers.thesis_dynamics import INDUCING, PREDICTION, STRUCTURE
-from graftviz.reports.reproduction.rows import LineFigure, Row, Table, Values
-from graftviz.reports.reproduction.statistics import rank_correlation, standard_errors
+from graftviz.reports.reproduction.papers.thesis_dynamics import (
+    COEFFICIENTS,
+    DENSE,
+    INDUCING,
+    MEASURES,
+    PREDICTION,
+    SCALABLE,
+    STRUCTURE,
+    TWO_STEPS,
+)
 
 _SIZES = {
     **{"n": (12, 100, 100), "entries": (36, 1_000, 1_000)},
     **{"parents": (4, methods.PARENTS, methods.PARENTS), "rows": (80, 1_000, 1_000)},
 }
 
-_NOISE_TITLE = "noise (1: as strong as the signal)"
 _LEVELS = ((0.0, 1.0), (0.0, 1 / 3, 2 / 3, 1.0), tuple(k / 9 for k in range(10)))
 
 # --- figures 2.3 to 2.5: noise ------------------------------------------------------------------
@@ -76,112 +98,129 @@ def _measure_noise(
         task.progress(k)
 
 
-def complete(rows: Table) -> Table:
+def _complete(rows: Frame) -> Frame:
     """Return the rows of the systems that all methods have learned."""
-    systems = rows.group("system").values()
-    most = max(map(len, systems), default=0)
-    return Table(row for here in systems if len(here) == most for row in here)
+    sizes = rows.groupby("system")["method"].transform("size")
+    return rows[sizes == sizes.max()]
 
 
-def _titled(rows: Table) -> Table:
-    """Return complete rows with the title of the panel."""
-    rows = complete(rows)
+def _draw_noise(title: str, rows: Frame, *, shown: tuple[str, ...]) -> go.Figure:
+    rows = _complete(rows)
+    first = rows.iloc[0]
     words = (
-        f"{len(rows.group('system'))} systems of {rows[0]['n']} series with "
-        f"{rows[0]['entries']:,} non-zeros, {rows[0]['rows']:,} transitions"
+        f"{rows['system'].nunique()} systems of {first['n']} series with "
+        f"{first['entries']:,} non-zeros, {first['rows']:,} transitions"
     )
-    return rows.extended(lambda _: {"panel": words})
+    return line_figure(
+        title,
+        rows.assign(panel=words),
+        x="noise",
+        x_title="noise (1: as strong as the signal)",
+        y={key: MEASURES[key] for key in shown},
+        looks=methods.LOOKS,
+    )
 
 
-def _noise_table(rows: Table) -> Iterator[Row]:
-    """Yield one row for every method and level, with the StructRec of inducing."""
-    rows = complete(rows)
-    beside = rows.where(method=INDUCING).nested(STRUCTURE, "noise")
-    for row in methods.spread_table(rows, "systems", "method", "noise"):
-        yield {**row, "inducing_structure_recall_mean": beside.get(row["noise"])}
+def _noise_table(rows: Frame) -> Frame:
+    """Return one row for every method and level, with the StructRec of inducing."""
+    rows = _complete(rows)
+    beside = rows[rows["method"] == INDUCING].groupby("noise")[STRUCTURE].agg(mean)
+    table = methods.spread_table(rows, "systems", "method", "noise")
+    return table.assign(inducing_structure_recall_mean=table["noise"].map(beside))
 
 
-def _means(rows: Table, key: str) -> Values:
-    """Return the mean of a measure by method and noise."""
-    return complete(rows).nested(key, "method", "noise")
+def _means(rows: Frame, key: str) -> Frame:
+    """Return the mean of a measure by noise, a column for each method."""
+    means = _complete(rows).groupby(["noise", "method"], sort=False)[key].agg(mean)
+    return means.unstack(sort=False)
 
 
-def _means_check(key: str) -> Check:
-    return f"mean {methods.MEASURES[key]} by noise", lambda rows: _means(rows, key)
+def _all_means(rows: Frame, key: str) -> tuple[str, dict[str, Series]]:
+    """Report the means of a measure by method and noise."""
+    return f"mean {MEASURES[key]} by noise", dict(_means(rows, key).items())
 
 
-def _less(key: str, one: str, others: tuple[str, ...]) -> Callable[[Table], Values]:
-    """Return cases: the mean of each other method less that of one, by noise."""
-
-    def cases(rows: Table) -> Values:
-        means = _means(rows, key)
-        return means.only(others).map(lambda at: at - means[one])
-
-    return cases
+def _less(means: Frame, one: str, others: tuple[str, ...]) -> dict[str, Series]:
+    """Return the mean of each other method less that of one, by noise."""
+    return {name: means[name] - means[one] for name in others}
 
 
-def more_seeds_are_better(key: str) -> tuple[Check, ...]:
+def _better_with_seeds(rows: Frame, *, key: str) -> Checks:
     """Check that scalable learning improves from each share of seeds to the next on average."""
-
-    def means(rows: Table) -> Values:
-        found, over_noise = Values(), complete(rows).nested(key, "method")
-        for name, (share, common) in methods.SCALABLE.items():
-            words = f"series without a seed {'in common' if common else 'grafted'}"
-            found.setdefault(words, Values())[f"{share:.0%}"] = over_noise[name]
-        return found
-
-    return (
-        (
-            f"change of mean {methods.MEASURES[key]} with more seeds",
-            lambda rows: means(rows).map(Values.steps),
-            "above 0" if key == STRUCTURE else "below 0",
-        ),
-        ("means over all levels of noise", means),
-        (INDUCING, lambda rows: complete(rows).nested(key, "method")[INDUCING]),
-    )
+    over_noise = _complete(rows).groupby("method", sort=False)[key].agg(mean)
+    means: dict[str, dict[str, float]] = {}
+    for name, (share, common) in SCALABLE.items():
+        words = f"series without a seed {'in common' if common else 'grafted'}"
+        means.setdefault(words, {})[f"{share:.0%}"] = over_noise[name]
+    steps = {words: changes(pd.Series(by_share)) for words, by_share in means.items()}
+    words = f"change of mean {MEASURES[key]} with more seeds"
+    yield words, steps, "above 0" if key == STRUCTURE else "below 0"
+    yield "means over all levels of noise", means
+    yield INDUCING, over_noise[INDUCING]
 
 
-def _dense_overfits(key: str) -> tuple[Check, ...]:
+def _dense_overfits(rows: Frame, *, key: str) -> Checks:
     """Check that dense learning predicts worse than others with noise."""
-    worse = _less(key, methods.DENSE, (INDUCING, *methods.SCALABLE))
-
-    def noisy(rows: Table) -> Values:
-        return worse(Table(row for row in rows if row["noise"]))
-
-    words = f"mean {methods.MEASURES[key]} of others less that of dense learning by noise"
-    return (words, noisy, "below 0"), _means_check(key)
+    means = _means(rows, key)
+    worse = _less(means[means.index > 0.0], DENSE, (INDUCING, *SCALABLE))
+    words = f"mean {MEASURES[key]} of others less that of dense learning by noise"
+    yield words, worse, "below 0"
+    yield _all_means(rows, key)
 
 
-def _growth_with_noise(rows: Table) -> Values:
-    return _means(rows, methods.COEFFICIENTS).map(
-        lambda at: rank_correlation([*at], [*at.values()])
-    )
+@claim("Sparsity inducing learning recovers the structure best.")
+def _inducing_recovers_best(rows: Frame) -> Checks:
+    less = _less(_means(rows, STRUCTURE), INDUCING, tuple(SCALABLE))
+    words = "mean StructRec of scalable learning less that of inducing by noise"
+    yield words, less, "below 0"
+    yield _all_means(rows, STRUCTURE)
+    yield "parents at random", (rows["parents"] / rows["n"]).mean()
 
 
-def _without_noise(rows: Table) -> Values:
-    return _means(rows, PREDICTION).map(itemgetter(0.0))
+@claim("CoeffRecError grows with noise for each method.")
+def _error_grows_with_noise(rows: Frame) -> Checks:
+    means = _means(rows, COEFFICIENTS)
+    growth = {name: rank_correlation(means.index, of) for name, of in means.items()}
+    yield "rank correlation of noise and its mean", growth, "at least 0.9"
+    yield _all_means(rows, COEFFICIENTS)
 
 
-def _above_inducing(rows: Table) -> Values:
-    """Return PredError less that of inducing by noise, by scalable method."""
-    return _less(PREDICTION, INDUCING, tuple(methods.SCALABLE))(rows).map(lambda at: [*at.values()])
+@claim("Sparsity inducing learning has the smallest error.")
+def _inducing_has_smallest_error(rows: Frame) -> Checks:
+    less = _less(_means(rows, COEFFICIENTS), INDUCING, (DENSE, *SCALABLE))
+    # Without noise, methods with the true parents are exact up to rounding.
+    yield "mean CoeffRecError less that of inducing by noise", less, "at least -1e-9"
+    yield _all_means(rows, COEFFICIENTS)
 
 
-def _ratio_to_inducing(rows: Table) -> Values:
-    """Return PredError with the most noise to that of inducing, by scalable method."""
+@claim("Without noise dense learning predicts about as well.")
+def _dense_is_good_without_noise(rows: Frame) -> Checks:
+    quiet = _means(rows, PREDICTION).loc[0.0]
+    words = "mean PredError of dense learning without noise less the least"
+    yield words, quiet[DENSE] - quiet.min(), "at most 0.01"
+    yield "mean PredError without noise", quiet
+
+
+@claim("With growing noise scalable learning reaches sparsity inducing learning.")
+def _scalable_reaches_inducing(rows: Frame) -> Checks:
     means = _means(rows, PREDICTION)
-    last = means.map(itemgetter(max(means[INDUCING])))
-    return last.only(methods.SCALABLE) / last[INDUCING]
+    above = _less(means, INDUCING, tuple(SCALABLE))
+    change = {name: of.iloc[-1] - of.iloc[0] for name, of in above.items()}
+    words = "change of the distance of PredError from inducing, from no to most noise"
+    yield words, change, "below 0"
+    last = means.loc[means.index.max()]
+    ratios = last[[*SCALABLE]] / last[INDUCING]
+    yield "PredError with most noise to that of inducing", ratios, "at most 1.1"
+    yield "distance by noise", {name: of.tolist() for name, of in above.items()}
 
 
 def _figure(number: int, title: str, shown: tuple[str, ...], *claims: Claim) -> Experiment:
-    measures = {key: methods.MEASURES[key] for key in shown}
     return Experiment(
         **methods.THESIS.item(f"figure 2.{number}", "2.3.1"),
         title=title,
         sizes={**_SIZES, "levels": _LEVELS, "systems": (2, 3, 100)},
         parts=noise_parts,
-        figure=LineFigure("noise", _NOISE_TITLE, measures, methods.LOOKS, table=_titled),
+        figure=partial(_draw_noise, shown=shown),
         table=_noise_table,
         settings={
             "data": "X′ standard normal, X″ = A X′, X‴ = A X″; noise on X″ and X‴ of training",
@@ -205,81 +244,46 @@ def _figure(number: int, title: str, shown: tuple[str, ...], *claims: Claim) -> 
     )
 
 
-_MORE = "The more seeds, the more of the structure scalable learning recovers."
-_SMALLER = "The more seeds, the smaller the error of scalable learning."
-_BETTER = "The more seeds, the better scalable learning predicts."
 _NOISE = (
     _figure(
         3,
         "Recovered structure against noise",
         (STRUCTURE, methods.PRECISION),
+        _inducing_recovers_best,
         Claim(
-            "Sparsity inducing learning recovers the structure best.",
-            (
-                "mean StructRec of scalable learning less that of inducing by noise",
-                _less(STRUCTURE, INDUCING, tuple(methods.SCALABLE)),
-                "below 0",
-            ),
-            _means_check(STRUCTURE),
-            ("parents at random", lambda rows: np.mean([r["parents"] / r["n"] for r in rows])),
+            "The more seeds, the more of the structure scalable learning recovers.",
+            partial(_better_with_seeds, key=STRUCTURE),
         ),
-        Claim(_MORE, *more_seeds_are_better(STRUCTURE)),
     ),
     _figure(
         4,
         "Error of the coefficients against noise",
-        (methods.COEFFICIENTS,),
+        (COEFFICIENTS,),
+        _error_grows_with_noise,
+        _inducing_has_smallest_error,
         Claim(
-            "CoeffRecError grows with noise for each method.",
-            ("rank correlation of noise and its mean", _growth_with_noise, "at least 0.9"),
-            _means_check(methods.COEFFICIENTS),
+            "The more seeds, the smaller the error of scalable learning.",
+            partial(_better_with_seeds, key=COEFFICIENTS),
         ),
-        Claim(
-            "Sparsity inducing learning has the smallest error.",
-            (
-                "mean CoeffRecError less that of inducing by noise",
-                _less(methods.COEFFICIENTS, INDUCING, (methods.DENSE, *methods.SCALABLE)),
-                # Without noise, methods with the true parents are exact up to rounding.
-                "at least -1e-9",
-            ),
-            _means_check(methods.COEFFICIENTS),
-        ),
-        Claim(_SMALLER, *more_seeds_are_better(methods.COEFFICIENTS)),
     ),
     _figure(
         5,
         "Error of prediction against noise",
-        (PREDICTION, methods.TWO_STEPS),
-        Claim(
-            "Without noise dense learning predicts about as well.",
-            (
-                "mean PredError of dense learning without noise less the least",
-                lambda rows: (
-                    _without_noise(rows)[methods.DENSE] - min(_without_noise(rows).values())
-                ),
-                "at most 0.01",
-            ),
-            ("mean PredError without noise", _without_noise),
-        ),
+        (PREDICTION, TWO_STEPS),
+        _dense_is_good_without_noise,
         Claim(
             "With noise dense learning over-fits: sparsity inducing and scalable learning "
             "predict better.",
-            *_dense_overfits(PREDICTION),
+            partial(_dense_overfits, key=PREDICTION),
         ),
-        Claim(_BETTER, *more_seeds_are_better(PREDICTION)),
         Claim(
-            "With growing noise scalable learning reaches sparsity inducing learning.",
-            (
-                "change of the distance of PredError from inducing, from no to most noise",
-                lambda rows: _above_inducing(rows).map(lambda at: at[-1] - at[0]),
-                "below 0",
-            ),
-            ("PredError with most noise to that of inducing", _ratio_to_inducing, "at most 1.1"),
-            ("distance by noise", _above_inducing),
+            "The more seeds, the better scalable learning predicts.",
+            partial(_better_with_seeds, key=PREDICTION),
         ),
+        _scalable_reaches_inducing,
         Claim(
             "Not in the thesis: dense learning over-fits two steps ahead as well.",
-            *_dense_overfits(methods.TWO_STEPS),
+            partial(_dense_overfits, key=TWO_STEPS),
         ),
     ),
 )
@@ -303,37 +307,44 @@ def rows_parts(
                 yield replace(part, columns={**part.columns, "multiple": multiple})
 
 
-def _in_each(claim: Claim) -> Claim:
+def _in_each(one: Claim) -> Claim:
     """Return a claim of a figure, whose checks are judged for every n and number of rows."""
 
-    def of_each(cases: Cases, rows: Table) -> Values:
-        sizes = _by_size(rows).items()
-        return Values({f"n = {n}, N = {count}": flat(cases(here)) for (n, count), here in sizes})
+    def of_rows(rows: Frame) -> Checks:
+        by_words: dict[tuple[str, str], Row] = {}
+        for (n, count), here in rows.groupby(["n", "rows"], sort=False):
+            for words, cases, *comparator in one.of_rows(here):
+                if comparator:
+                    found = by_words.setdefault((words, comparator[0]), {})
+                    cases = plain(cases)
+                    found[f"n = {n}, N = {count}"] = (
+                        flat(cases) if isinstance(cases, dict) else cases
+                    )
+        return ((words, found, comparator) for (words, comparator), found in by_words.items())
 
-    judged = (check for check in claim.checks if len(check) == 3)
-    return Claim(claim.words, *((words, partial(of_each, of), met) for words, of, met in judged))
+    return Claim(one.words, of_rows)
 
 
-def _by_size(rows: Table) -> Values:
-    return rows.group("n", "rows")
-
-
-def _panels(rows: Table) -> Table:
-    """Return rows with most noise, and the title of their panel."""
-    most = max(rows.column("noise"))
-    return Table(
-        {**row, "panel": f"{row['n']} series, as much noise as signal"}
-        for here in _by_size(rows).values()
-        for row in complete(here)
-        if row["noise"] == most
+def _draw_by_rows(title: str, rows: Frame) -> go.Figure:
+    """Draw the measures with most noise, a panel for each number of series."""
+    sizes = rows.groupby(["n", "rows"], sort=False)
+    shown = pd.concat([_complete(here) for _, here in sizes])
+    shown = shown[shown["noise"] == rows["noise"].max()]
+    return line_figure(
+        title,
+        shown.assign(panel=shown["n"].astype(str) + " series, as much noise as signal"),
+        x="multiple",
+        x_title="rows N / series n",
+        y={key: MEASURES[key] for key in (PREDICTION, STRUCTURE)},
+        looks=methods.LOOKS,
+        log_x=True,
     )
 
 
-def _rows_table(rows: Table) -> Iterator[Row]:
-    """Yield one row for every size, method and level."""
-    for (n, count), here in _by_size(rows).items():
-        for row in _noise_table(here):
-            yield {"n": n, "rows": count, **row}
+def _rows_table(rows: Frame) -> Frame:
+    """Return one row for every size, method and level."""
+    sizes = {size: _noise_table(here) for size, here in rows.groupby(["n", "rows"], sort=False)}
+    return pd.concat(sizes, names=["n", "rows"]).reset_index(["n", "rows"])
 
 
 _BY_ROWS = Experiment(
@@ -346,14 +357,7 @@ _BY_ROWS = Experiment(
         "systems": (2, 2, 10),
     },
     parts=rows_parts,
-    figure=LineFigure(
-        "multiple",
-        "rows N / series n",
-        {PREDICTION: methods.MEASURES[PREDICTION], STRUCTURE: methods.MEASURES[STRUCTURE]},
-        methods.LOOKS,
-        table=_panels,
-        log_x=True,
-    ),
+    figure=_draw_by_rows,
     table=_rows_table,
     settings={
         "data": "as in figures 2.3 to 2.5; density of A 0.1, k = 0.15 n",
@@ -388,7 +392,6 @@ _CITY_PARENTS = 15
 _MOST_DRAWS = 5  # of random seeds on the city
 _RANDOM_SYSTEMS = "random systems"
 _JUDGED = {STRUCTURE: 1.0, PREDICTION: -1.0}  # with the sign of a gain
-_DRAWN = {key: methods.MEASURES[key] for key in _JUDGED}
 
 
 def _learner(parents: int, share: float, choice: str) -> methods.Learner:
@@ -446,75 +449,84 @@ def _measure_seeds(
         task.progress(k)
 
 
-def by_share(rows: Table, key: str) -> Values:
-    """Return a measure on random systems by choice and share, one value per system."""
-    return rows.where(data=_RANDOM_SYSTEMS).nested(key, "choice", "share_of_seeds", of=list)
+def _systems(rows: Frame) -> Frame:
+    return rows[rows["data"] == _RANDOM_SYSTEMS]
 
 
-def _on_city(rows: Table) -> Table:
+def _by_share(rows: Frame, key: str) -> dict[str, dict[float, list[float]]]:
+    """Return a measure by choice and share, one value per system or draw."""
+    return nested(rows.groupby(["choice", "share_of_seeds"], sort=False)[key].agg(list))
+
+
+def _on_city(rows: Frame) -> Frame:
     """Return the one-hour errors on the city, those of inducing at every share."""
-    here = Table(row for row in rows if row["data"] != _RANDOM_SYSTEMS)
-    return here.level("share_of_seeds").extended(lambda row: {PREDICTION: row["test_1"]})
-
-
-def _drawn(rows: Table) -> Table:
-    """Return the rows with the titles of lines and panels."""
-    systems = rows.where(data=_RANDOM_SYSTEMS)
-    words = f"{len(systems.group('system'))} random systems"
-    panels = [*systems.extended(lambda _: {"data": words}), *_on_city(rows)]
-    return Table(panels).extended(lambda row: {"method": _TITLES[row["choice"]]})
-
-
-def _seeds_table(rows: Table) -> Iterator[Row]:
-    """Yield one row for every choice and share, with the StructRec of inducing."""
-    systems = rows.where(data=_RANDOM_SYSTEMS)
-    beside = systems.where(choice=INDUCING).nested(STRUCTURE, "data")
-    shown = Table([*systems, *_on_city(rows)])
-    for row in methods.spread_table(shown, "runs", "data", "choice", "share_of_seeds"):
-        yield {**row, "inducing_structure_recall": beside.get(row["data"])}
-
-
-def _gains(choice: str, of: Callable[[list[float]], Any]) -> Cases:
-    """Return a function of the gains of a choice over random seeds, by measure and share."""
-
-    def cases(rows: Table) -> Row:
-        found: Row = {}
-        for key, sign in _JUDGED.items():
-            runs = by_share(rows, key)
-            for share, values in runs[choice].items():
-                pairs = zip(values, runs[RANDOM][share], strict=False)
-                gains = [sign * (value - other) for value, other in pairs]
-                found.setdefault(methods.MEASURES[key], {})[f"{share:.0%}"] = of(gains)
-        return found
-
-    return cases
-
-
-def _mean_check(choice: str, key: str) -> Check:
-    """Report means by share of a choice, of random seeds and of inducing."""
-
-    def cases(rows: Table) -> Row:
-        means = by_share(rows, key).only((choice, RANDOM, INDUCING))
-        return {_TITLES[name]: values.map(np.mean) for name, values in means.items()}
-
-    return f"mean {methods.MEASURES[key]} by share", cases
-
-
-def better_than_random(choice: str) -> tuple[Check, ...]:
-    """Check that a choice finds more true parents and predicts better than random seeds."""
-    words = f"gain of seeds {_TITLES[choice]} over random ones"
-    return (
-        (f"{words}, in standard errors", _gains(choice, standard_errors), "above 2"),
-        ("mean gain", _gains(choice, np.mean)),
-        *(_mean_check(choice, key) for key in _JUDGED),
+    here = thesis_city.level(rows[rows["data"] != _RANDOM_SYSTEMS], "share_of_seeds")
+    return here.drop(columns=[STRUCTURE, PREDICTION], errors="ignore").rename(
+        columns={"test_1": PREDICTION}
     )
 
 
-def _of_city(of: Callable[[float, list[float]], Any]) -> Cases:
-    """Return a function of the error and of those of random seeds, by choice and share."""
+def _draw_seeds(title: str, rows: Frame) -> go.Figure:
+    """Draw random systems and the city, with the titles of lines and panels."""
+    systems = _systems(rows)
+    systems = systems.assign(data=f"{systems['system'].nunique()} random systems")
+    shown: Frame = pd.concat([systems, _on_city(rows)])
+    return line_figure(
+        title,
+        shown.assign(method=shown["choice"].map(_TITLES)),
+        x="share_of_seeds",
+        x_title=thesis_city.SHARE_TITLE,
+        y={key: MEASURES[key] for key in _JUDGED},
+        looks=_LOOKS,
+        panel="data",
+    )
 
-    def cases(rows: Table) -> Row:
-        runs = _on_city(rows).nested(PREDICTION, "choice", "share_of_seeds", of=list)
+
+def _seeds_table(rows: Frame) -> Frame:
+    """Return one row for every choice and share, with the StructRec of inducing."""
+    systems = _systems(rows)
+    shown: Frame = pd.concat([systems, _on_city(rows)])
+    table = methods.spread_table(shown, "runs", "data", "choice", "share_of_seeds")
+    beside = mean(systems.loc[systems["choice"] == INDUCING, STRUCTURE])
+    is_system = table["data"] == _RANDOM_SYSTEMS
+    return table.assign(inducing_structure_recall=np.where(is_system, beside, np.nan))
+
+
+def _better_than_random(rows: Frame, *, choice: str) -> Checks:
+    """Check that a choice finds more true parents and predicts better than random seeds."""
+    runs = {key: _by_share(_systems(rows), key) for key in _JUDGED}
+
+    def gains(of: Callable[[list[float]], Any]) -> Row:
+        return {
+            MEASURES[key]: {
+                f"{share:.0%}": of(
+                    [
+                        _JUDGED[key] * (value - other)
+                        for value, other in zip(values, found[RANDOM][share], strict=False)
+                    ]
+                )
+                for share, values in found[choice].items()
+            }
+            for key, found in runs.items()
+        }
+
+    words = f"gain of seeds {_TITLES[choice]} over random ones"
+    yield f"{words}, in standard errors", gains(standard_errors), "above 2"
+    yield "mean gain", gains(np.mean)
+    for key, found in runs.items():
+        means = {
+            _TITLES[name]: {share: np.mean(values) for share, values in found[name].items()}
+            for name in (choice, RANDOM, INDUCING)
+        }
+        yield f"mean {MEASURES[key]} by share", means
+
+
+@claim("Not in the thesis: on a city both choices predict better.")
+def _better_on_city(rows: Frame) -> Checks:
+    city = _on_city(rows)
+    runs = _by_share(city, PREDICTION)
+
+    def against_random(of: Callable[[float, list[float]], float]) -> Row:
         return {
             _TITLES[choice]: {
                 f"{share:.0%}": of(error, runs[RANDOM][share])
@@ -523,10 +535,16 @@ def _of_city(of: Callable[[float, list[float]], Any]) -> Cases:
             for choice in (ACTIVITY, SPREAD)
         }
 
-    return cases
+    yield (
+        "mean less deviation of PredError with random seeds, less that of the choice",
+        against_random(lambda error, others: float(np.mean(others) - np.std(others) - error)),
+        "above 0",
+    )
+    ratios = against_random(lambda error, others: float(error / np.mean(others)))
+    yield "PredError to the mean with random seeds", ratios
+    yield "data", city["data"].iloc[0]
 
 
-_errors_to_random = _of_city(lambda error, others: error / np.mean(others))
 _SEEDS = Experiment(
     name="thesis-seeds",
     title="Seeds at random, by activity, or spread out",
@@ -534,9 +552,7 @@ _SEEDS = Experiment(
     accepts=(thesis_city.SOURCE,),
     sizes={**_SIZES, "systems": (2, 5, 20), "shares": thesis_city.SHARES, "city": thesis_city.CITY},
     parts=seeds_parts,
-    figure=LineFigure(
-        "share_of_seeds", thesis_city.SHARE_TITLE, _DRAWN, _LOOKS, panel="data", table=_drawn
-    ),
+    figure=_draw_seeds,
     table=_seeds_table,
     settings={
         RANDOM: "uniformly, as in the thesis",
@@ -550,23 +566,14 @@ _SEEDS = Experiment(
         Claim(
             "Not in the thesis, but its outlook: the most active series as seeds give a "
             "better structure with fewer seeds than random ones.",
-            *better_than_random(ACTIVITY),
+            partial(_better_than_random, choice=ACTIVITY),
         ),
         Claim(
             "Not in the thesis, but its outlook: seeds that are spread out give a better "
             "structure with fewer seeds than random ones.",
-            *better_than_random(SPREAD),
+            partial(_better_than_random, choice=SPREAD),
         ),
-        Claim(
-            "Not in the thesis: on a city both choices predict better.",
-            (
-                "mean less deviation of PredError with random seeds, less that of the choice",
-                _of_city(lambda error, others: np.mean(others) - np.std(others) - error),
-                "above 0",
-            ),
-            ("PredError to the mean with random seeds", _errors_to_random),
-            ("data", lambda rows: next(iter(_on_city(rows).group("data")), "")),
-        ),
+        _better_on_city,
     ),
     notes=(
         *thesis_city.NOTES,

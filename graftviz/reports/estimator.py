@@ -1,10 +1,16 @@
-"""Estimator :class:`MarkovNetwork`."""
+"""Estimator for scikit-learn: :class:`MarkovNetwork`.
+
+Its options are read from the registered learners, so new learners and options are available to
+``GridSearchCV`` without changes here.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any, Literal
+import inspect
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -13,26 +19,184 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graftviz.data.coding import BINS, MAX_STATES, Missing
+from graftviz.data.labels import MISSING_STATES
 from graftviz.data.reading.reading import table_inside, warn_of
-from graftviz.data.table import DiscreteTable
+from graftviz.data.table import MAX_CARDINALITY, DiscreteTable
 from graftviz.inference.likelihood import nlpl
 from graftviz.inference.prediction import PairwiseMRF, Predictor, variables_of
 from graftviz.learning.base import Learner
 from graftviz.learning.completion import read_table
-from graftviz.learning.registry import DEFAULT, as_learner
-from graftviz.reports.estimator.coding import declared_labels, header, table_of_codes
-from graftviz.reports.estimator.options import (
-    OPTIONS,
-    UNSET,
-    add_options_to_docstring,
-    add_options_to_signature,
-    allow_options_named_like_methods,
-    is_unset,
-    unknown_option_message,
-)
+from graftviz.learning.registry import DEFAULT, as_learner, learner_class, learner_names
 from graftviz.reports.results import learn
 from graftviz.utils.errors import InputError
-from graftviz.utils.options import option_specs
+from graftviz.utils.options import OptionSpec, format_value, option_specs
+
+# --- X as a table: codes, and categories declared by frames ---------------------------------------
+
+
+def header(table: DiscreteTable) -> pd.DataFrame:
+    """Return an empty frame with the columns of `table`."""
+    return pd.DataFrame(columns=list(table.names))
+
+
+def table_of_codes(
+    source: pd.DataFrame | np.ndarray, cardinalities: int | Sequence[int]
+) -> DiscreteTable:
+    """Return a table with the codes of `source` and the given numbers of states.
+
+    Raises
+    ------
+    InputError
+        If `source` holds anything but whole numbers from 0 to below `cardinalities`.
+    """
+    sizes = np.asarray(cardinalities)
+    if sizes.dtype.kind not in "iu" or sizes.ndim > 1:
+        raise InputError(
+            f"cardinalities must be one whole number, or one per column, not {cardinalities!r}."
+        )
+    codes = np.asarray(source)
+    if codes.dtype.kind not in "iub":
+        # scikit-learn's discretizers return codes as floats.
+        codes = _whole_numbers(codes)
+    if (codes < 0).any():
+        row, column = np.argwhere(codes < 0)[0].tolist()
+        raise InputError(
+            f"Negative values in data: row {row + 1}, column {column + 1} of X holds "
+            f"{codes[row, column]}, but as cardinalities were given, X must hold codes, whole "
+            "numbers from 0."
+        )
+    names = tuple(map(str, source.columns)) if isinstance(source, pd.DataFrame) else None
+    sizes = np.broadcast_to(sizes, codes.shape[1:]) if sizes.ndim == 0 else sizes
+    return DiscreteTable.from_codes(codes, names, sizes)
+
+
+def _whole_numbers(array: np.ndarray) -> np.ndarray:
+    try:
+        numbers = array.astype(np.float64)
+    except ValueError:
+        raise InputError(
+            "cardinalities were given, so X must hold codes, whole numbers from 0; it holds text."
+        ) from None
+    whole = np.isfinite(numbers) & (numbers == np.floor(numbers))
+    if not whole.all():
+        row, column = np.argwhere(~whole)[0].tolist()
+        value = numbers[row, column]
+        raise InputError(
+            f"Row {row + 1}, column {column + 1} of X holds {'NaN' if np.isnan(value) else value}, "
+            "but as cardinalities were given, X must hold codes, whole numbers from 0."
+        )
+    return numbers.astype(np.int64)
+
+
+def declared_labels(frame: pd.DataFrame, table: DiscreteTable) -> tuple[tuple[str, ...], ...]:
+    """Return the labels of `table`, read from `frame`, including categories that do not occur."""
+    labels = list(table.labels)
+    for i, dtype in enumerate(frame.dtypes):
+        if not isinstance(dtype, pd.CategoricalDtype):
+            continue
+        own = tuple(label for label in labels[i] if label in MISSING_STATES)
+        if len(dtype.categories) <= max(len(labels[i]) - len(own), 1):
+            continue
+        # Read a column with all categories, so that these are named and sorted as in any table.
+        column = pd.Series(pd.Categorical(dtype.categories, dtype=dtype))
+        alone = pd.DataFrame({"declared": column, "again": column})
+        declared = read_table(alone, missing="drop", max_states=MAX_CARDINALITY - 1).labels[0]
+        labels[i] = (*declared, *(label for label in own if label not in declared))
+    return tuple(labels)
+
+
+# --- options of all learners as parameters of one estimator ---------------------------------------
+
+UNSET = "default"  # value of an option that is not set: the learner's default applies
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Class = TypeVar("Class", bound=type)
+
+
+def options_of_all_learners() -> dict[str, dict[str, OptionSpec]]:
+    """Return the options of all learners by option name, then by learner name."""
+    found: dict[str, dict[str, OptionSpec]] = {}
+    for learner in learner_names():
+        for spec in option_specs(learner_class(learner)):
+            found.setdefault(spec.name, {})[learner] = spec
+    return found
+
+
+OPTIONS = options_of_all_learners()
+
+
+def add_options_to_signature(init: Function) -> Function:
+    """Replace ``**options`` in the signature of `init` by all options, for scikit-learn."""
+    signature = inspect.signature(init)
+    fixed = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=UNSET, annotation=Any)
+        for name in OPTIONS
+    ]
+    init.__signature__ = signature.replace(parameters=[*fixed, *options])  # type: ignore[attr-defined]
+    return init
+
+
+class _MethodAndOption:
+    """Descriptor for a method and an option of one name: reads give the method, writes the option.
+
+    ``estimator.score(X)`` must score, and ``score="belief"`` must set the learner's score. The
+    option is stored in the estimator's ``__dict__``, where ``get_params`` and the estimator read
+    it.
+    """
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self.name = name
+        self.function = function
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self.function if instance is None else self.function.__get__(instance, owner)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        vars(instance)[self.name] = value
+
+
+def allow_options_named_like_methods(cls: Class) -> Class:
+    """Allow options of `cls` to have the names of its methods."""
+    for name in OPTIONS:
+        if hasattr(cls, name):
+            setattr(cls, name, _MethodAndOption(name, getattr(cls, name)))
+    return cls
+
+
+def add_options_to_docstring(cls: Class) -> Class:
+    """Replace ``{options}`` in the docstring of `cls` by the help of all options."""
+    entries = []
+    for name, by_learner in OPTIONS.items():
+        spec = next(iter(by_learner.values()))
+        about = f"{spec.help}. Of {', '.join(by_learner)}; automatic: {_defaults(by_learner)}."
+        lines = textwrap.fill(about, 91, break_on_hyphens=False)
+        entries.append(f"{name} : {spec.kind}\n{textwrap.indent(lines, '    ')}")
+    if cls.__doc__ is not None:  # python -OO strips docstrings
+        listed = textwrap.indent("\n".join(entries), "    ").lstrip()
+        cls.__doc__ = cls.__doc__.replace("{options}", listed)
+    return cls
+
+
+def _defaults(by_learner: dict[str, OptionSpec]) -> str:
+    words = [
+        spec.none_means if spec.default is None else format_value(spec.default)
+        for spec in by_learner.values()
+    ]
+    return " or ".join(dict.fromkeys(words))
+
+
+def is_unset(value: Any) -> bool:
+    """Whether an option is not set, so that the learner's default applies."""
+    return isinstance(value, str) and value == UNSET
+
+
+def unknown_option_message(name: str, owner: str, names: Iterable[str]) -> str:
+    """Return the message that `owner` has no option `name`, listing its options."""
+    return f"{name!r} is no option of {owner}; the options are {', '.join(names)}."
+
+
+# --- the estimator --------------------------------------------------------------------------------
 
 
 @allow_options_named_like_methods
