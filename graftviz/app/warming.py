@@ -142,7 +142,7 @@ def _learn(*learners: Learner) -> None:
 
 def _watch(learner: Learner, *, knows_truth: bool) -> None:
     material = prepare(small_data(knows_truth=knows_truth), seed=0)
-    run = Run(material.train, learner.for_rehearsal(), test=material.test, truth=material.truth)
+    run = Run(material.train, learner.for_warm_up(), test=material.test, truth=material.truth)
     recorder = RunRecorder(run, material, "warm-up")
     automatic_values(learner, material)
     steps = len(list(recorder.records()))

@@ -213,7 +213,7 @@ def _load_engine(learning: Run) -> None:
         # Codes of more than one byte, for variables of many states, need kernels of their own.
         wide = bool(learning.table.cardinalities.max() > 256)
         small = DiscreteTable.from_codes(chain, cardinalities=[300 if wide else 3, 3, 3, 3, 3, 3])
-        warm_up = Run(small, learning.learner.for_rehearsal(), test=small)
+        warm_up = Run(small, learning.learner.for_warm_up(), test=small)
         with announced(learning.learner):
             while warm_up.advance():
                 pass

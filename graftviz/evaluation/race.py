@@ -349,7 +349,7 @@ _VARIABLES = 5
 def warm_up(learner: Learner) -> None:
     """Let `learner` learn from a few rows, so that nothing has to be compiled when it is timed."""
     with suppress(InputError):  # options that do not fit such data: the run compiles the rest
-        learn_network(small_data().table, learner.for_rehearsal())
+        learn_network(small_data().table, learner.for_warm_up())
 
 
 def small_data(*, knows_truth: bool = False) -> DataSet:

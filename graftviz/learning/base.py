@@ -104,7 +104,7 @@ class Learner(ABC):
         """Return the test that activates edges or features; None for learners without one."""
         return None
 
-    def for_rehearsal(self) -> Self:
+    def for_warm_up(self) -> Self:
         """Return the learner without options that require data of a certain size.
 
         The warm-up runs it on tiny data to compile the kernels that the learner uses.

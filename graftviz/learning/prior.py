@@ -211,9 +211,9 @@ class PriorOptions(Learner):
         """Return the pairs of variables that the options forbid, shape (k, 2)."""
         return self.prior(names).forbidden
 
-    def for_rehearsal(self) -> Self:
+    def for_warm_up(self) -> Self:
         """Return the learner without options that require data of a certain size, or names."""
-        return replace(super().for_rehearsal(), required=None, forbidden=None)
+        return replace(super().for_warm_up(), required=None, forbidden=None)
 
     def check(self, table: DiscreteTable) -> None:
         """Raise :class:`InputError` if `table` is too small or does not fit the options."""

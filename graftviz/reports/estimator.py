@@ -1,16 +1,10 @@
-"""Estimator for scikit-learn: :class:`MarkovNetwork`.
-
-Its options are read from the registered learners, so new learners and options are available to
-``GridSearchCV`` without changes here.
-"""
+"""Estimator for scikit-learn: :class:`MarkovNetwork`."""
 
 from __future__ import annotations
 
 import dataclasses
-import inspect
-import textwrap
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -26,10 +20,12 @@ from graftviz.inference.likelihood import nlpl
 from graftviz.inference.prediction import PairwiseMRF, Predictor, variables_of
 from graftviz.learning.base import Learner
 from graftviz.learning.completion import read_table
-from graftviz.learning.registry import DEFAULT, as_learner, learner_class, learner_names
+from graftviz.learning.registry import DEFAULT, as_learner
 from graftviz.reports.results import learn
 from graftviz.utils.errors import InputError
-from graftviz.utils.options import OptionSpec, format_value, option_specs
+from graftviz.utils.options import option_specs
+
+_OPTION = "learner__"  # prefix of the names of a learner's options
 
 # --- X as a table: codes, and categories declared by frames ---------------------------------------
 
@@ -105,112 +101,20 @@ def declared_labels(frame: pd.DataFrame, table: DiscreteTable) -> tuple[tuple[st
     return tuple(labels)
 
 
-# --- options of all learners as parameters of one estimator ---------------------------------------
-
-UNSET = "default"  # value of an option that is not set: the learner's default applies
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-Class = TypeVar("Class", bound=type)
-
-
-def options_of_all_learners() -> dict[str, dict[str, OptionSpec]]:
-    """Return the options of all learners by option name, then by learner name."""
-    found: dict[str, dict[str, OptionSpec]] = {}
-    for learner in learner_names():
-        for spec in option_specs(learner_class(learner)):
-            found.setdefault(spec.name, {})[learner] = spec
-    return found
-
-
-OPTIONS = options_of_all_learners()
-
-
-def add_options_to_signature(init: Function) -> Function:
-    """Replace ``**options`` in the signature of `init` by all options, for scikit-learn."""
-    signature = inspect.signature(init)
-    fixed = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    options = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=UNSET, annotation=Any)
-        for name in OPTIONS
-    ]
-    init.__signature__ = signature.replace(parameters=[*fixed, *options])  # type: ignore[attr-defined]
-    return init
-
-
-class _MethodAndOption:
-    """Descriptor for a method and an option of one name: reads give the method, writes the option.
-
-    ``estimator.score(X)`` must score, and ``score="belief"`` must set the learner's score. The
-    option is stored in the estimator's ``__dict__``, where ``get_params`` and the estimator read
-    it.
-    """
-
-    def __init__(self, name: str, function: Callable[..., Any]) -> None:
-        self.name = name
-        self.function = function
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self.function if instance is None else self.function.__get__(instance, owner)
-
-    def __set__(self, instance: Any, value: Any) -> None:
-        vars(instance)[self.name] = value
-
-
-def allow_options_named_like_methods(cls: Class) -> Class:
-    """Allow options of `cls` to have the names of its methods."""
-    for name in OPTIONS:
-        if hasattr(cls, name):
-            setattr(cls, name, _MethodAndOption(name, getattr(cls, name)))
-    return cls
-
-
-def add_options_to_docstring(cls: Class) -> Class:
-    """Replace ``{options}`` in the docstring of `cls` by the help of all options."""
-    entries = []
-    for name, by_learner in OPTIONS.items():
-        spec = next(iter(by_learner.values()))
-        about = f"{spec.help}. Of {', '.join(by_learner)}; automatic: {_defaults(by_learner)}."
-        lines = textwrap.fill(about, 91, break_on_hyphens=False)
-        entries.append(f"{name} : {spec.kind}\n{textwrap.indent(lines, '    ')}")
-    if cls.__doc__ is not None:  # python -OO strips docstrings
-        listed = textwrap.indent("\n".join(entries), "    ").lstrip()
-        cls.__doc__ = cls.__doc__.replace("{options}", listed)
-    return cls
-
-
-def _defaults(by_learner: dict[str, OptionSpec]) -> str:
-    words = [
-        spec.none_means if spec.default is None else format_value(spec.default)
-        for spec in by_learner.values()
-    ]
-    return " or ".join(dict.fromkeys(words))
-
-
-def is_unset(value: Any) -> bool:
-    """Whether an option is not set, so that the learner's default applies."""
-    return isinstance(value, str) and value == UNSET
-
-
-def unknown_option_message(name: str, owner: str, names: Iterable[str]) -> str:
-    """Return the message that `owner` has no option `name`, listing its options."""
-    return f"{name!r} is no option of {owner}; the options are {', '.join(names)}."
-
-
 # --- the estimator --------------------------------------------------------------------------------
 
 
-@allow_options_named_like_methods
-@add_options_to_docstring
 class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
     """Pairwise Markov network of discrete variables whose graph is learned from the rows of X.
 
     It works like other estimators of scikit-learn: in ``clone``, ``Pipeline``, ``GridSearchCV``,
-    and through joblib on other cores or machines.
+    and through joblib on other cores or machines. Options of the learner are nested parameters:
+    ``learner__alpha`` is the option ``alpha``.
 
     Parameters
     ----------
     learner : str or Learner
-        Name of a learner, or a learner whose options apply unless they are set here.
+        A learner, or the name of one with its default options.
     random_state : int
         Seed of the learner: the same seed gives the same network, in any process.
     missing : {"reject", "drop", "state", "em"}
@@ -228,7 +132,6 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         Number of states s of all columns or of each; X must then hold codes 0 … s−1. Codes that
         do not occur in the training rows are allowed later. (In a data frame, the categories of a
         categorical column have the same effect.)
-    {options}
 
     Attributes
     ----------
@@ -249,12 +152,12 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
     Examples
     --------
     >>> import graftviz as gv
-    >>> network = gv.MarkovNetwork(lam=0.01, alpha=0.5).fit([[0, 0, 1], [1, 1, 0], [1, 1, 1]] * 50)
+    >>> rows = [[0, 0, 1], [1, 1, 0], [1, 1, 1]] * 50
+    >>> network = gv.MarkovNetwork(gv.BestChoice(lam=0.01, alpha=0.5)).fit(rows)
     >>> network.edges_.tolist()
     [[0, 1], [0, 2]]
     """
 
-    @add_options_to_signature
     def __init__(
         self,
         learner: str | Learner = DEFAULT,
@@ -266,7 +169,6 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         bins: int = BINS,
         min_count: int = 0,
         cardinalities: int | Sequence[int] | None = None,
-        **options: Any,
     ) -> None:
         self.learner = learner
         self.random_state = random_state
@@ -276,14 +178,15 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         self.bins = bins
         self.min_count = min_count
         self.cardinalities = cardinalities
-        for name in OPTIONS:
-            setattr(self, name, options.pop(name, UNSET))
-        if options:
-            raise InputError(unknown_option_message(next(iter(options)), "any learner", OPTIONS))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return all parameters by name, including options that are not set."""
-        return {**super().get_params(deep), **{name: vars(self)[name] for name in OPTIONS}}
+        """Return all parameters by name; with `deep` also the options of the learner."""
+        params: dict[str, Any] = super().get_params(deep=False)
+        if deep:
+            learner = as_learner(self.learner)
+            options = [spec.name for spec in option_specs(type(learner))]
+            params |= {_OPTION + name: getattr(learner, name) for name in options}
+        return params
 
     def set_params(self, **params: Any) -> MarkovNetwork:
         """Set parameters and return the estimator; ``learner__alpha`` is the option ``alpha``.
@@ -296,15 +199,23 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         Examples
         --------
         >>> import graftviz as gv
-        >>> gv.MarkovNetwork(gv.BestChoice()).set_params(learner__alpha=0.5).alpha
+        >>> gv.MarkovNetwork().set_params(learner__alpha=0.5).learner.alpha
         0.5
         """
-        own = {name.removeprefix("learner__"): value for name, value in params.items()}
-        names = self.get_params(deep=False)
-        for param, name in zip(params, own, strict=True):
-            if name not in names or (name != param and name not in OPTIONS):
-                raise InputError(unknown_option_message(param, "MarkovNetwork", names))
+        own = {name: value for name, value in params.items() if not name.startswith(_OPTION)}
+        super_names = self.get_params(deep=False)
+        for name in own:
+            if name not in super_names:
+                raise InputError(_unknown(name, "parameter of MarkovNetwork", self.get_params()))
         super().set_params(**own)
+        options = {name.removeprefix(_OPTION): params[name] for name in params if name not in own}
+        if options:
+            learner = as_learner(self.learner)
+            known = [spec.name for spec in option_specs(type(learner))]
+            for name in options:
+                if name not in known:
+                    raise InputError(_unknown(name, f"option of {learner.name}", known))
+            self.learner = dataclasses.replace(learner, **options)
         return self
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MarkovNetwork:
@@ -327,7 +238,7 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         InputError
             If X cannot be read, or an option does not fit the learner or X.
         """
-        learner = self._chosen_learner()
+        learner = as_learner(self.learner)
         table = self._training_table(X, sample_weight)
         result = learn(table, learner, seed=self.random_state)
         self.learner_ = learner
@@ -390,21 +301,6 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         tags.input_tags.positive_only = self.cardinalities is not None
         tags.input_tags.allow_nan = self.cardinalities is None and self.missing != "reject"
         return tags
-
-    def _chosen_learner(self) -> Learner:
-        options = {name: value for name in OPTIONS if not is_unset(value := vars(self)[name])}
-        learner = as_learner(self.learner)
-        cls = type(learner)
-        names = [spec.name for spec in option_specs(cls)]
-        for name in options:
-            if name not in names:
-                raise InputError(unknown_option_message(name, f"the learner {cls.name!r}", names))
-        # A preset that is set as an option must see that the others are not.
-        return (
-            cls(**options)
-            if isinstance(self.learner, str)
-            else dataclasses.replace(learner, **options)
-        )
 
     def _training_table(self, X: Any, weights: Any) -> DiscreteTable:
         """Return the training rows as a table; set scikit-learn's attributes of columns."""
@@ -483,6 +379,10 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         if like is not None:
             warn_of(table)
         return table
+
+
+def _unknown(name: str, what: str, known: Iterable[str]) -> str:
+    return f"{name!r} is no {what}; there are {', '.join(known)}."
 
 
 def _weighted(table: DiscreteTable, weights: Any) -> DiscreteTable:

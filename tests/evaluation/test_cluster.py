@@ -125,7 +125,9 @@ def test_edge_stability_matches_one_process(client, sent):
 
 def test_grid_search_matches_one_process(client):
     frame = scale_free_table(15, 3, 1000).to_frame()
-    search = GridSearchCV(gv.MarkovNetwork(), {"lam": [0.003, 0.01], "alpha": [0.0, 1.0]}, cv=3)
+    search = GridSearchCV(
+        gv.MarkovNetwork(), {"learner__lam": [0.003, 0.01], "learner__alpha": [0.0, 1.0]}, cv=3
+    )
     with joblib.parallel_config(backend="sequential"):
         serial = search.fit(frame).cv_results_["mean_test_score"]
     spread = search.fit(frame).cv_results_["mean_test_score"]

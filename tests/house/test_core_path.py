@@ -82,6 +82,8 @@ def test_the_command_learns_and_infers(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_estimator_is_tuned_by_grid_search() -> None:
     frame = pd.read_csv(SURVEY).head(600)
-    search = GridSearchCV(gv.MarkovNetwork(LEARNER), {"max_edges": [1, 10]}, cv=2).fit(frame)
+    search = GridSearchCV(gv.MarkovNetwork(LEARNER), {"learner__max_edges": [1, 10]}, cv=2).fit(
+        frame
+    )
     assert search.best_params_ == {"max_edges": 10}
     assert search.best_estimator_.edges_.shape == (10, 2)

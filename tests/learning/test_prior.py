@@ -206,8 +206,8 @@ def test_forced_pruning_refuses_a_required_edge_of_a_constant() -> None:
 
 
 @pytest.mark.parametrize("name", WITH_PRIOR)
-def test_learner_for_rehearsal_has_no_prior_edges(name: str) -> None:
-    learner = learner_class(name)(required="a -- b", forbidden="c -- d").for_rehearsal()
+def test_learner_for_warm_up_has_no_prior_edges(name: str) -> None:
+    learner = learner_class(name)(required="a -- b", forbidden="c -- d").for_warm_up()
     assert isinstance(learner, PriorOptions)
     assert (learner.required, learner.forbidden) == (None, None)
 

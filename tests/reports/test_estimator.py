@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import itertools
 import pickle
 
 import numpy as np
@@ -18,7 +16,6 @@ import graftviz as gv
 from graftviz import DiscreteTable, InputError, learn, read_table
 from graftviz.inference.likelihood import nlpl
 from graftviz.learning.registry import learner_class, learner_names
-from graftviz.reports.estimator import OPTIONS, UNSET
 from graftviz.utils.options import option_specs
 
 
@@ -34,7 +31,7 @@ def expected_failed_checks(estimator: gv.MarkovNetwork) -> dict[str, str]:
 QUICKER = {"nodewise-l1": {"path": 2}}
 
 CHECKED = [
-    *(gv.MarkovNetwork(name, **QUICKER.get(name, {})) for name in learner_names()),
+    *(gv.MarkovNetwork(learner_class(name)(**QUICKER.get(name, {}))) for name in learner_names()),
     gv.MarkovNetwork(max_states=2),  # bins all that is not binary
     gv.MarkovNetwork(continuous="reject"),
     gv.MarkovNetwork(missing="drop"),
@@ -56,38 +53,30 @@ def test_checks_of_scikit_learn(estimator, check):
 # Options
 
 
-def test_every_option_of_every_learner_is_a_parameter():
-    parameters = inspect.signature(gv.MarkovNetwork).parameters
-    for name in learner_names():
-        for spec in option_specs(learner_class(name)):
-            assert parameters[spec.name].default == UNSET
-            assert f"    {spec.name} : {spec.kind}\n" in str(gv.MarkovNetwork.__doc__)
-    reading = set(inspect.signature(gv.read_table).parameters) | {"learner", "random_state"}
-    assert not reading & set(OPTIONS), "an option has the name of another parameter"
+@pytest.mark.parametrize("name", learner_names())
+def test_options_of_the_learner_are_nested_parameters(name):
+    network = gv.MarkovNetwork(name)
+    nested = {key: value for key, value in network.get_params().items() if "__" in key}
+    learner = learner_class(name)()
+    options = [spec.name for spec in option_specs(learner_class(name))]
+    assert nested == {f"learner__{option}": getattr(learner, option) for option in options}
+    assert clone(network.set_params(**nested)).get_params() == network.get_params()
+    assert network.learner == learner
 
 
-def test_value_of_unset_option_is_no_other_choice():
-    for spec in itertools.chain.from_iterable(by.values() for by in OPTIONS.values()):
-        assert UNSET not in spec.choices or spec.default == UNSET
-
-
-def test_options_override_those_of_learner_object(table):
-    network = gv.MarkovNetwork(gv.BestChoice(alpha=0.25, lam=0.01), lam=0.004).fit(table)
-    assert network.learner_ == gv.BestChoice(alpha=0.25, lam=0.004)
-    assert clone(network).fit(table).learner_ == network.learner_
+def test_nested_option_replaces_that_of_the_learner(table):
+    network = gv.MarkovNetwork(gv.BestChoice(alpha=0.25, lam=0.01)).set_params(learner__lam=0.004)
+    assert network.learner == gv.BestChoice(alpha=0.25, lam=0.004)
+    assert clone(network).fit(table).learner_ == network.learner
+    both = network.set_params(learner__max_edges=3, learner=gv.FirstHit())
+    assert both.learner == gv.FirstHit(max_edges=3)
 
 
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        (
-            {"learner": "first-hit", "alpha": 0.5},
-            r"'alpha' is no option of the learner 'first-hit'",
-        ),
         ({"learner": "best"}, "no learner 'best'"),
         ({"learner": 3}, "The learner must be one of best-choice, .*, not 3"),
-        ({"alpha": 2.0}, "Option alpha must be at least 0 and at most 1; got 2"),
-        ({"lam": "small"}, "Option lam must be a number"),
         ({"random_state": -1}, "seed must be at least 0"),
         ({"random_state": None}, "seed must be a whole number"),
         ({"missing": "ignore"}, "Option missing must be one of"),
@@ -101,20 +90,25 @@ def test_invalid_parameters_are_refused_by_fit(parameters, words, table):
         network.fit(table.codes.T)
 
 
-def test_unknown_option_is_refused_by_constructor():
-    with pytest.raises(InputError, match=r"'alhpa' is no option of any learner; .*alpha"):
-        gv.MarkovNetwork(alhpa=0.5)
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"learner__alhpa": 0.5}, r"'alhpa' is no option of best-choice; there are .*alpha"),
+        ({"alpha": 0.5}, r"'alpha' is no parameter of MarkovNetwork; .* learner__alpha"),
+        ({"learner__alpha": 2.0}, "Option alpha must be at least 0 and at most 1; got 2"),
+        ({"learner__lam": "small"}, "Option lam must be a number"),
+    ],
+)
+def test_invalid_parameters_are_refused_when_they_are_set(parameters, words):
+    with pytest.raises(InputError, match=words):
+        gv.MarkovNetwork().set_params(**parameters)
 
 
-def test_option_may_have_name_of_method(table):
-    network = gv.MarkovNetwork(score="belief", objective="bethe", max_edges=3)
-    assert "score='belief'" in repr(network)
-    assert clone(network).set_params(score="belief").get_params()["score"] == ("belief")
-    assert network.get_params()["score"] == "belief"
-    assert network.fit(table).learner_.score == "belief"
+def test_fitted_estimator_can_be_pickled(table):
+    network = gv.MarkovNetwork(gv.BestChoice(score="belief", objective="bethe", max_edges=3))
+    network.fit(table)
     assert network.score(table) == -network.result_.nlpl_train
     assert pickle.loads(pickle.dumps(network)).score(table) == network.score(table)
-    assert gv.MarkovNetwork().get_params()["score"] == UNSET
 
 
 # Fitting and scoring
@@ -124,7 +118,7 @@ def test_option_may_have_name_of_method(table):
 def test_fit_matches_learn_and_score_is_minus_nlpl(name, table):
     train, test = table.split(0.2, seed=1)
     result = learn(train, learner_class(name)(max_edges=14), seed=4, test=test)
-    network = gv.MarkovNetwork(name, max_edges=14, random_state=4).fit(train)
+    network = gv.MarkovNetwork(learner_class(name)(max_edges=14), random_state=4).fit(train)
     assert network.model_.weights.tobytes() == result.model.weights.tobytes()
     np.testing.assert_array_equal(network.edges_, result.model.edges)
     assert network.result_.stop_reason == result.stop_reason
@@ -136,9 +130,9 @@ def test_fit_matches_learn_and_score_is_minus_nlpl(name, table):
 
 def test_all_types_of_x_give_same_result(table):
     codes = table.codes.T
-    network = gv.MarkovNetwork(lam=0.005).fit(table)
+    network = gv.MarkovNetwork(gv.BestChoice(lam=0.005)).fit(table)
     for rows in (table.to_frame(), codes, codes.tolist(), codes.astype(float), codes.astype(str)):
-        again = gv.MarkovNetwork(lam=0.005).fit(rows)
+        again = gv.MarkovNetwork(gv.BestChoice(lam=0.005)).fit(rows)
         assert again.result_.fingerprint == table.fingerprint
         assert again.score(rows) == network.score(table)
         assert again.n_features_in_ == 15

@@ -240,9 +240,9 @@ class BoundedInference(PriorOptions):
             return self.inference
         return "bp" if self.complexity == "bp-sweeps" else "trbp"
 
-    def for_rehearsal(self) -> Self:
+    def for_warm_up(self) -> Self:
         """Return the learner without options that require data of a certain size."""
-        return replace(super().for_rehearsal(), bound=None)
+        return replace(super().for_warm_up(), bound=None)
 
     def steps(
         self, table: DiscreteTable, *, seed: int = 0

@@ -24,7 +24,7 @@ from graftviz.learning.trace import Outcome, Step
 from graftviz.utils.errors import InputError
 from graftviz.utils.options import CodeLine, checked_seed, option
 
-_REHEARSED = 2  # exchanges of a run that only compiles
+_WARM_UP_EXCHANGES = 2  # exchanges of a run that only compiles
 
 Heuristic = Literal["greedy", "rejection", "mcmc"]
 # Deletion rules: choice → its name.
@@ -253,10 +253,10 @@ class ForcedPruning(PriorOptions):
         clusters = CLUSTERS if self.clusters is None else self.clusters
         return {**values, "clusters": clusters} if self.tied else values
 
-    def for_rehearsal(self) -> Self:
+    def for_warm_up(self) -> Self:
         """Return the learner for few exchanges, without options that require data of some size."""
-        few = min(self.exchanges, _REHEARSED)
-        learner = super().for_rehearsal()
+        few = min(self.exchanges, _WARM_UP_EXCHANGES)
+        learner = super().for_warm_up()
         return replace(learner, exchange=None, clusters=None, exchanges=few)
 
     def steps(
