@@ -85,5 +85,5 @@ def test_estimator_is_tuned_by_grid_search() -> None:
     search = GridSearchCV(gv.MarkovNetwork(LEARNER), {"learner__max_edges": [1, 10]}, cv=2).fit(
         frame
     )
-    assert search.best_params_ == {"max_edges": 10}
+    assert search.best_params_ == {"learner__max_edges": 10}
     assert search.best_estimator_.edges_.shape == (10, 2)

@@ -158,7 +158,7 @@ REFUSED = {
     "file": (lambda: gv.learn(TABLE, LEARNER, truth="edges.csv"), "read_truth"),
     "unknown parameter": (
         lambda: gv.MarkovNetwork().set_params(learner__alhpa=1),
-        "'learner__alhpa' is no option of MarkovNetwork",
+        "'alhpa' is no option of best-choice",
     ),
 }
 
