@@ -1,1 +1,1 @@
-"""What is handed to people: results, sentences, figures, files and replays."""
+"""Results, sentences, figures, files, replays, and the reproduction of the papers."""

@@ -98,7 +98,7 @@ class PairFit(NamedTuple):
 
 
 class Expectation(NamedTuple):
-    """What a score expects of a pair.
+    """Counts of a pair that a score expects, and their variance.
 
     Attributes
     ----------
