@@ -1,4 +1,4 @@
-"""``graftviz infer``: marginals and log Z of a model in UAI format."""
+"""``graftviz infer``: marginals and log Z of a model."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Evaluation of learned networks: metrics, races, choice of options, benchmarks."""
+"""Evaluation of learners: races, choice of options, stability, benchmarks."""

@@ -1,9 +1,8 @@
 """Comparison of several courses at equal cost along one axis.
 
-Course of one run: its results as a function of cost.
-
-Cost is measured in engine seconds, edge tests or edges, and never decreases along a course. A run
-may remove edges, so the cost in edges is the largest number of edges so far.
+Course of one run: its results as a function of cost. Cost is measured in engine seconds, edge tests
+or edges, and never decreases along a course. A run may remove edges, so the cost in edges is the
+largest number of edges so far.
 """
 
 from __future__ import annotations

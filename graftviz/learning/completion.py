@@ -1,4 +1,4 @@
-"""Tables read from every kind of source, and their missing values drawn by stochastic EM.
+"""`read_table` for every kind of source, and missing values drawn by stochastic EM.
 
 Cells are first drawn from the observed values of their variable. Then a model is learned from the
 completed table, and the cells are drawn again given the other cells of their row, by Gibbs

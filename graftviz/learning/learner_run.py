@@ -1,12 +1,10 @@
 """Common part of the runs of all learners: clock, history, number of tests, and reports.
 
-Engine time by kind of work.
-
-The clock measures processor time of the working thread and of those it uses, so other load and
-waiting for a turn do not count. Most kernels are serial; screenings and tests of all pairs use
-several cores and take less wall-clock time. Processor time is read when the clock starts and pauses
-only, because that takes a call of the system; between these it is divided in proportion to the
-wall-clock time of each kind.
+Engine time by kind of work. The clock measures processor time of the working thread and of those it
+uses, so other load and waiting for a turn do not count. Most kernels are serial; screenings and
+tests of all pairs use several cores and take less wall-clock time. Processor time is read when the
+clock starts and pauses only, because that takes a call of the system; between these it is divided
+in proportion to the wall-clock time of each kind.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 // Guide of a lesson or of the tour: a card beside the page, and an outline around a control of the page. It
 // sends nothing to the server, blocks no control, and stays when another page is opened. Its texts and
-// conditions are in narrative/lessons.py. A stop has a text, a question to predict, something to do, and what
+// conditions are in reports/words/lessons.py. A stop has a text, a question to predict, something to do, and what
 // it shows; the reached stop is in the address.
 
 const LOOK_AGAIN = 200; // ms between two checks of the page
@@ -61,7 +61,7 @@ const isSeen = (node) => {
   return Boolean(box && box.width > 0 && box.height > 0 && box.right > 0 && box.left < innerWidth);
 };
 
-/** Kinds of conditions of narrative/lessons.py: functions of the condition, and of the text at the start of its stop. */
+/** Kinds of conditions of reports/words/lessons.py: functions of the condition, and of the text at the start of its stop. */
 const CONDITIONS = {
   address: ({ what, value }) => new URLSearchParams(location.search).get(what) === value,
   reaches: ({ what, value }) => Number(new URLSearchParams(location.search).get(what) ?? NaN) >= Number(value),

@@ -1,1 +1,1 @@
-"""Player of runs: JavaScript and CSS, and the JSON records it shows (docs/player.md)."""
+"""Records of runs as JSON, which the views show (docs/player.md)."""

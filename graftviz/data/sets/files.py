@@ -1,4 +1,4 @@
-"""Files of users: those of a source, unpacked; small text files; and CSV texts."""
+"""Files of users: true edges, positions, archives, and CSV texts."""
 
 from __future__ import annotations
 

@@ -1,11 +1,9 @@
 """Registry of named data sets; keys and titles are available without loading data.
 
-Data sets in the folders of ``sample_data``, next to the package.
-
-A folder with a ``table.csv`` is a data set, and its name is the key. Optional files are
-``truth_edges.csv``, ``model.uai`` with the model that the rows were sampled from, and
-``about.json`` with some of ``title``, ``description``, ``suggested`` (option values),
-``test_fraction`` and ``rank`` (position in lists).
+Data sets in the folders of ``sample_data``, next to the package. A folder with a ``table.csv`` is a
+data set, and its name is the key. Optional files are ``truth_edges.csv``, ``model.uai`` with the
+model that the rows were sampled from, and ``about.json`` with some of ``title``, ``description``,
+``suggested`` (option values), ``test_fraction`` and ``rank`` (position in lists).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Gibbs sampling with many chains from an annealed start.
 
-Population annealing: initial states of Gibbs chains that are right even where mixing is slow.
-
-At a hub with many neighbours a chain freezes: the hub and its neighbours hold each other in place.
+Population annealing: initial states of Gibbs chains that are right even where mixing is slow. At a
+hub with many neighbours a chain freezes: the hub and its neighbours hold each other in place.
 Chains that start at random then keep the hub states of their first sweeps, whose frequencies are
 not those of the model. So the chains are annealed as a population (Hukushima and Iba 2003; Machta
 2010): they sample from p_β(x) ∝ exp(β · score(x)) with β increasing from 0 to 1, and at each

@@ -11,20 +11,19 @@ x_i = k against x_i = 0 are then *linear* in the indicator rows of the neighbour
 so no table is indexed by states. The sums are logarithms from which the largest is subtracted, so
 that hubs with any number of neighbours neither overflow nor underflow.
 
-For a hub with leaves j (:mod:`graftviz.data.synthetic.sweep`), the terms of x_j are replaced by
+For a hub with leaves j (:class:`Star`), the terms of x_j are replaced by
 
     log Σ_b p_j(b) · exp(w_ij[k, b] − w_ij[0, b] − w_ij[k, 0] + w_ij[0, 0]) − log Σ_b p_j(b)
 
 where p_j is the distribution of x_j, times any constant, if x_i were 0.
 
-Hubs whose state is drawn with some of their neighbours summed out.
-
-Drawn one at a time, a hub and its neighbours hold each other in place: a chain may keep a hub's
-state for ever, and rows of different chains then have the wrong frequencies. So the state of a hub
-is drawn from its distribution given all variables but its *leaves*, neighbours that are not joined
-to each other, and the leaves are drawn directly afterwards. This is a draw of hub and leaves
-together from their distribution given the rest (blocked Gibbs sampling; Jensen, Kong and Kjærulff
-1995; Hamze and de Freitas 2004).
+Hubs whose state is drawn with some of their neighbours summed out. Drawn one at a time, a hub and
+its neighbours hold each other in place: a chain may keep a hub's state for ever, and rows of
+different chains then have the wrong frequencies. So the state of a hub is drawn from its
+distribution given all variables but its *leaves*, neighbours that are not joined to each other, and
+the leaves are drawn directly afterwards. This is a draw of hub and leaves together from their
+distribution given the rest (blocked Gibbs sampling; Jensen, Kong and Kjærulff 1995; Hamze and de
+Freitas 2004).
 """
 
 from __future__ import annotations

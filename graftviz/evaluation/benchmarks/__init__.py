@@ -1,1 +1,1 @@
-"""Experiments: benchmark, comparison of learners, and reproduction of the papers."""
+"""Benchmarks: time, quality, calibration of the defaults, prediction."""

@@ -5,15 +5,14 @@ fit makes thousands of passes over small ones, so here all tables are in one arr
 in place. A clique consists of a variable, whose states vary fastest, and the scope of its message,
 in the order of elimination; the message goes to the clique of the first variable of the scope.
 
-Iterative proportional fitting on a tree of cliques: the exact likelihood, group by group.
-
-The group of an edge is fitted exactly, with all other weights fixed, by multiplying its pair
-potential by data marginal over model marginal (Deming and Stephan, 1940); there is no line search,
-and the likelihood never decreases. A traversal from clique to neighbouring clique keeps the current
-table exact, so that a round over all edges costs about as much as one pass of inference (Jiroušek
-and Přeučil, "On the effective implementation of the iterative proportional fitting procedure",
-1995). With λ₂ > 0 the group is fitted by Newton's method instead, with λ₁ > 0 by accelerated
-proximal steps.
+Iterative proportional fitting on a tree of cliques: the exact likelihood, group by group. The group
+of an edge is fitted exactly, with all other weights fixed, by multiplying its pair potential by
+data marginal over model marginal (Deming and Stephan, 1940); there is no line search, and the
+likelihood never decreases. A traversal from clique to neighbouring clique keeps the current table
+exact, so that a round over all edges costs about as much as one pass of inference (Jiroušek and
+Přeučil, "On the effective implementation of the iterative proportional fitting procedure", 1995).
+With λ₂ > 0 the group is fitted by Newton's method instead, with λ₁ > 0 by accelerated proximal
+steps.
 """
 
 from __future__ import annotations

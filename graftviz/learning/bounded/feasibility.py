@@ -12,12 +12,11 @@ checked in three stages, the cheapest first:
 
 Min-fill is a heuristic: a pair that it refused may be accepted later.
 
-Gradients of the exact likelihood for inactive edges: all pairs of a component at once.
-
-The gradient of a pair is the marginal of the data minus that of the model; with an ℓ₁ penalty it is
-the least subgradient at zero weights. The marginals of a
-variable with all others come from one pass over its component: the joint table of the variable with
-a clique is computed from that with the neighbouring clique, through the shared scope.
+Gradients of the exact likelihood for inactive edges: all pairs of a component at once. The gradient
+of a pair is the marginal of the data minus that of the model; with an ℓ₁ penalty it is the least
+subgradient at zero weights. The marginals of a variable with all others come from one pass over its
+component: the joint table of the variable with a clique is computed from that with the neighbouring
+clique, through the shared scope.
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
 For fixed edges the likelihood is maximal if the marginals of every edge and every node equal those
 of the data; the violation of a fit is their difference.
 
-Approximate maximum likelihood in closed form, by matching beliefs to the data's marginals.
-
-If exact inference is too expensive, log Z is replaced by that of belief propagation (Bethe) or of
+Approximate maximum likelihood in closed form, by matching beliefs to the data's marginals. If exact
+inference is too expensive, log Z is replaced by that of belief propagation (Bethe) or of
 tree-reweighted belief propagation, an upper bound. This likelihood is maximal if the beliefs equal
 the marginals of the data, and then
 

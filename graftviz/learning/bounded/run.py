@@ -1,10 +1,9 @@
 """Run of bounded inference: the model, the search for its next edge, and the reports.
 
-Selection of the next edge under a bound on R, for two kinds of R.
-
-A width and a circuit size follow from the graph, so they are checked before an edge is fitted.
-Sweeps, seconds and any function of the model are checked by fitting the edge, measuring, and
-removing the edge again if the bound is exceeded.
+Selection of the next edge under a bound on R, for two kinds of R. A width and a circuit size follow
+from the graph, so they are checked before an edge is fitted. Sweeps, seconds and any function of
+the model are checked by fitting the edge, measuring, and removing the edge again if the bound is
+exceeded.
 """
 
 from __future__ import annotations

@@ -6,12 +6,11 @@ the rest follow from the margins.
 
 Counts of all pairs, made in advance, can replace the planes: they are sums over parts of the rows.
 
-Vector instructions that numba does not generate: packing comparisons, counting bits.
-
-Counting the common bits of two planes one word at a time costs one cycle per word. Adding words
-bitwise first (a carry-save adder: three words of weight w become one of weight w and one of weight
-2 w, for all 64 bits and all lanes at once) leaves one word in 16 to count, which halves the time.
-On processors that count the bits of whole vectors, these are counted directly.
+Vector instructions that numba does not generate: packing comparisons, counting bits. Counting the
+common bits of two planes one word at a time costs one cycle per word. Adding words bitwise first (a
+carry-save adder: three words of weight w become one of weight w and one of weight 2 w, for all 64
+bits and all lanes at once) leaves one word in 16 to count, which halves the time. On processors
+that count the bits of whole vectors, these are counted directly.
 """
 
 from __future__ import annotations

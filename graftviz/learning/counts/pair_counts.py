@@ -2,10 +2,9 @@
 
 Beyond the limit a table is counted again at each request, which takes about a microsecond.
 
-Map from pairs of variables to consecutive slots: open addressing on flat arrays.
-
-Most pairs of a large model are never used, so memory is proportional to the number of stored pairs
-and not quadratic in the number of variables.
+Map from pairs of variables to consecutive slots: open addressing on flat arrays. Most pairs of a
+large model are never used, so memory is proportional to the number of stored pairs and not
+quadratic in the number of variables.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Feature grafting: activate the single feature with the largest gradient, fit all, repeat."""
+"""Feature grafting and grafting-light: activate the feature with the largest gradient, fit."""
 
 from __future__ import annotations
 

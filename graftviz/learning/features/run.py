@@ -1,16 +1,14 @@
 """Run of feature grafting and grafting-light: the loop, the active set, steps and outcomes.
 
-Exhaustive scan of feature grafting: the best of all inactive features, at every step.
+Exhaustive scan of feature grafting: the best of all inactive features, at every step. A feature is
+one joint state (a, b) of a pair (i, j); its score is |b_i(a) b_j(b) − p_D(a, b)| while the pair has
+no active feature, and |b_ij(a, b) − p_D(a, b)| with the pair belief afterwards. Of a pair without
+active features only the best feature matters. Since it was scored last, its score can change by at
+most drift_i + drift_j, the lengths of the paths of both node beliefs, as no entry changes by more
+than the belief. Pairs that cannot be the maximum are therefore not scored again.
 
-A feature is one joint state (a, b) of a pair (i, j); its score is |b_i(a) b_j(b) − p_D(a, b)| while
-the pair has no active feature, and |b_ij(a, b) − p_D(a, b)| with the pair belief afterwards. Of a
-pair without active features only the best feature matters. Since it was scored last, its score can
-change by at most drift_i + drift_j, the lengths of the paths of both node beliefs, as no entry
-changes by more than the belief. Pairs that cannot be the maximum are therefore not scored again.
-
-Options of the learners that activate single features, and their default values.
-
-Default λ: σ √(2 ln F), where σ is the score that a feature has by sampling noise alone
+Options of the learners that activate single features, and their default values. Default λ: σ √(2 ln
+F), where σ is the score that a feature has by sampling noise alone
 (:func:`graftviz.learning.weights.noise.feature_noise`) and F the number of features. This is about
 the largest of F noisy scores, so noise alone activates hardly any feature. (Learners of whole edges
 use a few times σ, as the norm of many cells hardly varies; here every cell is a separate test.)

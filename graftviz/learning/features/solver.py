@@ -19,10 +19,9 @@ A step changes no log-potential by more than a quarter. Along the step the curva
 factor of at most √e < 2, so a step that lowers the quadratic model also lowers the objective, and
 no line search is needed.
 
-Penalty λ Σ |w_k| + λ₂ Σ w_k² over single features, and its optimality conditions.
-
-A *feature* is one joint state (a, b) of one pair of variables. Inactive features have weight zero
-and no condition here; the search tests them.
+Penalty λ Σ |w_k| + λ₂ Σ w_k² over single features, and its optimality conditions. A *feature* is
+one joint state (a, b) of one pair of variables. Inactive features have weight zero and no condition
+here; the search tests them.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ from collections.abc import Callable
 import numpy as np
 
 from graftviz.data.table import DiscreteTable
-
-# Belief change that makes the fit visit an edge again: within a run, and in the final polish.
 from graftviz.learning.grafting.active_set import ActiveSet, Search, scored_edges
 from graftviz.learning.grafting.grafting_options import GraftingOptions
 from graftviz.learning.grafting.marginals import (

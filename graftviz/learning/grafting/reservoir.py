@@ -1,8 +1,6 @@
-"""Streaming search of best-choice edge grafting: tests, reservoir, choice (BC alg. 3).
+"""Tests of edges, the reservoir, and the choice of those to activate (BC alg. 3 and 4).
 
-Choice of the edges to activate: those of the reservoir in the interval I_α (BC alg. 4).
-
-The reservoir is small, so this is plain Python.
+Tests are kernels. The choice, `activation`, is plain Python, as the reservoir is small.
 """
 
 from __future__ import annotations

@@ -61,7 +61,6 @@ def counted_pairs(n: int, screening: str) -> int:
 
 
 PARTNERS = 12  # candidates that each variable proposes
-PARTNERS = 12  # candidates that each variable proposes
 LEAST_ROWS = 2048
 _MOST_STATES = 12  # rarer states are merged: the work grows with the square
 _MOST_WORK = 3.3e12  # bits compared by choosing more rows than the least

@@ -5,9 +5,8 @@ zero; the *gain* of an inactive pair is the increase when only the weights of th
 All other weights are fixed. Both change the conditionals of two variables only, row by row by a
 factor from a small table, so no logits are needed.
 
-Choice of the k edges to remove from a model: the least contributing ones or a random subset.
-
-A random subset S is drawn from the distribution ∝ exp(mean pseudo-likelihood per row of the model
+Choice of the k edges to remove from a model: the least contributing ones or a random subset. A
+random subset S is drawn from the distribution ∝ exp(mean pseudo-likelihood per row of the model
 without S). Rejection sampling draws subsets uniformly and accepts with that probability, whose
 envelope is 1; a Markov chain on subsets swaps one edge at a time.
 """

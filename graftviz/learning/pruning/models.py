@@ -1,10 +1,9 @@
 """Fitted models of a run of forced pruning, and the transfer of parameters between structures.
 
-Automatic parameter tying: a pseudo-likelihood fit in which parameters share K values.
-
-It alternates between steps on the loss plus β Σ_j (θ_j − μ_{a_j})² and exact 1-D k-means, which
-finds the best μ and a for the current parameters; both lower the objective. At the end every
-parameter is set to the value of its cluster, and the K values are fitted again.
+Automatic parameter tying: a pseudo-likelihood fit in which parameters share K values. It alternates
+between steps on the loss plus β Σ_j (θ_j − μ_{a_j})² and exact 1-D k-means, which finds the best μ
+and a for the current parameters; both lower the objective. At the end every parameter is set to the
+value of its cluster, and the K values are fitted again.
 """
 
 from __future__ import annotations

@@ -1,11 +1,4 @@
-"""Run of forced pruning: start, exchanges, restarts, return to the best model, and reports.
-
-Choice of the k edges to remove from a model: the least contributing ones or a random subset.
-
-A random subset S is drawn from the distribution ∝ exp(mean pseudo-likelihood per row of the model
-without S). Rejection sampling draws subsets uniformly and accepts with that probability, whose
-envelope is 1; a Markov chain on subsets swaps one edge at a time.
-"""
+"""Run of forced pruning: start, exchanges, restarts, return to the best model, and reports."""
 
 from __future__ import annotations
 

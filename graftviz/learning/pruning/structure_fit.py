@@ -3,17 +3,14 @@
 All weights change at once, so a step costs a pass over the distinct rows and one linear system. The
 Hessian is a sum over nodes; the term of node i involves only its parameters and those of its edges.
 
-Solution of a symmetric positive definite system on one thread.
+Solution of a symmetric positive definite system on one thread. Libraries use all cores for a matrix
+of some hundred rows; on busy cores this takes many times as long as the serial computation.
 
-Libraries use all cores for a matrix of some hundred rows; on busy cores this takes many times as
-long as the serial computation.
-
-Parameter tying: assignment of parameters to K shared values by exact 1-D k-means.
-
-In one dimension the clusters of an optimal k-means are intervals of the sorted numbers, so dynamic
-programming finds them: the best cost of the first j numbers in q clusters is the best cost of the
-first l in q − 1 clusters plus the spread of the rest. The best l does not decrease with j, so
-divide and conquer takes O(K n log n) instead of O(K n²).
+Parameter tying: assignment of parameters to K shared values by exact 1-D k-means. In one dimension
+the clusters of an optimal k-means are intervals of the sorted numbers, so dynamic programming finds
+them: the best cost of the first j numbers in q clusters is the best cost of the first l in q − 1
+clusters plus the spread of the rest. The best l does not decrease with j, so divide and conquer
+takes O(K n log n) instead of O(K n²).
 """
 
 from __future__ import annotations

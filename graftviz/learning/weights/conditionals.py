@@ -6,17 +6,14 @@ depend on the state of one other variable, and normalises them again, without an
 row. The rows in a state are given by a plane of bits, as in the counting of pairs. A variable
 without edges has one distribution for all rows and no columns.
 
-Sums over the rows whose bits are set.
+Sums over the rows whose bits are set. A processor adds sixteen contiguous numbers at once and masks
+those whose bit is 0. Compilers do not generate this from a plain loop, with which a whole run takes
+up to 1.5 times as long, so it is written in LLVM instructions here. All numbers are added in the
+same order on every machine. Bounds are not checked.
 
-A processor adds sixteen contiguous numbers at once and masks those whose bit is 0. Compilers do not
-generate this from a plain loop, with which a whole run takes up to 1.5 times as long, so it is
-written in LLVM instructions here. All numbers are added in the same order on every machine. Bounds
-are not checked.
-
-Pseudo-likelihood, its gradient and the conditionals from one pass over the rows.
-
-The other kernels of the pseudo-likelihood update the conditionals edge by edge. If all weights
-change at once, as tied weights do, the conditionals are computed from scratch here.
+Pseudo-likelihood, its gradient and the conditionals from one pass over the rows. The other kernels
+of the pseudo-likelihood update the conditionals edge by edge. If all weights change at once, as
+tied weights do, the conditionals are computed from scratch here.
 """
 
 from __future__ import annotations

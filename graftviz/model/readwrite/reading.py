@@ -1,10 +1,8 @@
 """Reader of models from UAI, GraphML, node-link JSON, and folders with one of these files.
 
-Node-link JSON of models: reader and writer, compatible with D3 and networkx.
-
-The format is the node-link data of networkx, with the records of
-:mod:`graftviz.model.readwrite.records`, from which the model can be restored. A weight of −∞ (a
-zero potential) is null.
+Node-link JSON of models: reader and writer, compatible with D3 and networkx. The format is the
+node-link data of networkx, with the records of :mod:`graftviz.model.readwrite.records`, from which
+the model can be restored. A weight of −∞ (a zero potential) is null.
 """
 
 from __future__ import annotations

@@ -260,7 +260,7 @@ LESSONS = tuple(lesson for key, lesson in GUIDES.items() if key != TOUR)
 
 
 def guide_record(lesson: Lesson) -> dict[str, Any]:
-    """Return a lesson as plain values, for the browser (ui/assets/guide.js)."""
+    """Return a lesson as plain values, for the browser (app/assets/guide.js)."""
     stops = [
         {
             **stop._asdict(),

@@ -1,5 +1,5 @@
 // Terms of the glossary in the words of a step: the first occurrence of each is a button that opens its definition.
-// GLOSSARY is defined before this script; see assets.py.
+// GLOSSARY is defined before this script; see reports/replay/bundle.py.
 
 import { button, fill, h, icon, replaceChildren } from "../shared/core.js";
 

@@ -1,5 +1,5 @@
 // Helpers every panel uses: numbers as text, elements, colours, and a canvas that follows its box.
-// TEXT, the texts of the view by part, is defined before this script; see assets.py.
+// TEXT, the texts of the view by part, is defined before this script; see reports/replay/bundle.py.
 
 export const clamp = (x, low, high) => Math.min(high, Math.max(low, x));
 export const lerp = (a, b, f) => a + (b - a) * f;
