@@ -20,7 +20,7 @@ from graftviz.inference.likelihood import nlpl
 from graftviz.inference.prediction import PairwiseMRF, Predictor, variables_of
 from graftviz.learning.base import Learner
 from graftviz.learning.completion import read_table
-from graftviz.learning.registry import DEFAULT, as_learner
+from graftviz.learning.registry import DEFAULT, as_learner, learner_names
 from graftviz.reports.results import learn
 from graftviz.utils.errors import InputError
 from graftviz.utils.options import option_specs
@@ -182,7 +182,9 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return all parameters by name; with `deep` also the options of the learner."""
         params: dict[str, Any] = super().get_params(deep=False)
-        if deep:
+        # `fit` refuses what is no learner, as scikit-learn wants it.
+        is_name = isinstance(self.learner, str) and self.learner in learner_names()
+        if deep and (is_name or isinstance(self.learner, Learner)):
             learner = as_learner(self.learner)
             options = [spec.name for spec in option_specs(type(learner))]
             params |= {_OPTION + name: getattr(learner, name) for name in options}
