@@ -153,6 +153,8 @@ def use_workshop(workshop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("graftviz.cli.app.serve", lambda _: 0)  # would replace this process
     # These take minutes.
     monkeypatch.setattr("graftviz.cli.bench.measurements", lambda **_: ())
+    for name in ("calibration", "prediction"):
+        monkeypatch.setattr(f"graftviz.evaluation.benchmarks.{name}.measurements", lambda _: ())
     monkeypatch.setattr("graftviz.cli.warm_up.missing_jobs", list)
 
 
