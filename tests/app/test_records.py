@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from fakes import finished_run
 from learner_cases import followers_table
+from record_checks import PLAYER, check_types, documented_keys, strict
 
 from graftviz import BestChoice, EdgeGrafting, FeatureGrafting, FirstHit, InputError, Run
 from graftviz.reports.layout import GrowingLayout
 from graftviz.reports.replay.records import answer, recorded_run, run_header, step_record
 
-PLAYER = (Path(__file__).resolve().parents[2] / "docs" / "player.md").read_text(encoding="utf-8")
 TRUTH = [(0, 1), (1, 2), (2, 3), (0, 4)]
 
 
@@ -28,31 +26,6 @@ TRAIN, TEST = TABLE.split(test_fraction=0.2, seed=0)
 
 def finished(learner: Any = BestChoice(max_edges=60), **settings: Any) -> Run:  # noqa: B008
     return finished_run(settings.pop("table", TRAIN), learner, **settings)
-
-
-def documented_keys(section: str) -> set[str]:
-    """Return the keys in the first column of a table of docs/player.md."""
-    text = PLAYER.split(f"## {section}")[1].split("\n## ")[0]
-    cells = re.findall(r"^\| (`.+?) \|", text, re.MULTILINE)
-    return {key for cell in cells for key in re.findall(r"`(\w+)`", cell)}
-
-
-def strict(value: Any) -> Any:
-    """Return a value after a round trip through strict JSON, which only plain types survive."""
-    restored = json.loads(json.dumps(value, allow_nan=False))
-    assert restored == value
-    return restored
-
-
-def check_types(value: Any) -> None:
-    if isinstance(value, dict):
-        assert all(type(key) is str for key in value)
-        value = list(value.values())
-    if isinstance(value, list):
-        for entry in value:
-            check_types(entry)
-    else:
-        assert value is None or type(value) in (str, int, float, bool)
 
 
 LEARNERS = [

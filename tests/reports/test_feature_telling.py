@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fakes import finished_run
-from test_records import check_types, documented_keys, strict
+from record_checks import check_types, documented_keys, strict
 
 import graftviz as gv
 from graftviz import DiscreteTable, FeatureGrafting, GraftingLight, Run
