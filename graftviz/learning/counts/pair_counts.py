@@ -343,7 +343,8 @@ class PairCounts:
     def slots(self, pairs: np.ndarray) -> np.ndarray:
         """Return the slots of pairs, shape (k, 2), assigning one to those that have none."""
         found = np.empty(len(pairs), dtype=np.int64)
-        _find_slots(self.store.pairs, pairs, found)
+        # A copy, as numba compiles a kernel again for arrays that are read-only.
+        _find_slots(self.store.pairs, np.array(pairs, dtype=np.int32), found)
         missing = np.flatnonzero(found < 0)
         self.reserve(len(missing))
         found[missing] = [add_pair(self.store, i, j) for i, j in pairs[missing].tolist()]
