@@ -103,14 +103,20 @@ def infer(
     settings.check()
     own: PairwiseModel = model_of(model)
     conditional = conditioned(own, checked_evidence(own, evidence))
-    notes: tuple[str, ...] = ()
-    if method == "auto":
-        reason = too_expensive(plan_elimination(conditional.model))
-        method = "bp" if reason else "exact"
-        if reason:
-            notes = (
-                f"Belief propagation was used, as {reason}; its beliefs may be far off even where "
-                "it converges.",
-            )
-    beliefs = conditional.extended(METHODS[method](conditional.model, settings))
-    return dataclasses.replace(beliefs, model=own, notes=(*notes, *beliefs.notes))
+    chosen = _automatic_beliefs if method == "auto" else METHODS[method]
+    beliefs = conditional.extended(chosen(conditional.model, settings))
+    return dataclasses.replace(beliefs, model=own)
+
+
+def _automatic_beliefs(model: PairwiseModel, settings: InferenceSettings) -> Beliefs:
+    """Return exact beliefs if they take little time, else those of belief propagation."""
+    plan = plan_elimination(model)
+    reason = too_expensive(plan)
+    if not reason:
+        return exact_beliefs(model, settings, plan)
+    note = (
+        f"Belief propagation was used, as {reason}; its beliefs may be far off even where it "
+        "converges."
+    )
+    beliefs = loopy_beliefs(model, settings)
+    return dataclasses.replace(beliefs, notes=(note, *beliefs.notes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Literal, get_args
 
 import networkx as nx
@@ -26,7 +27,8 @@ from graftviz.inference.most_probable import most_probable
 from graftviz.inference.queries import component_numbers
 from graftviz.inference.settings import InferenceSettings
 from graftviz.model.pairwise import HasModel, PairwiseModel
-from graftviz.model.readwrite.reading import to_networkx, to_pgmpy
+from graftviz.model.readwrite.graphml import attribute_text
+from graftviz.model.readwrite.records import model_records
 from graftviz.utils.errors import InputError
 from graftviz.utils.wording import quoted
 
@@ -302,10 +304,9 @@ def sample(
         raise InputError(f"A sample has at most {LARGEST_SAMPLE:,} rows; got {n:,}.")
     observed = checked_evidence(model, evidence)
     conditional = conditioned(model, observed).model
-    if method == "auto":
-        method = "gibbs" if too_expensive(plan_elimination(conditional)) else "exact"
-    if method == "exact":
-        codes = JunctionTree(conditional).sample(n, seed)
+    plan = None if method == "gibbs" else plan_elimination(conditional)
+    if plan is not None and (method == "exact" or not too_expensive(plan)):
+        codes = JunctionTree(conditional, plan=plan).sample(n, seed)
     else:
         codes = sample_gibbs(conditional, n, seed=seed).table.codes
     if observed:
@@ -495,17 +496,50 @@ class Predictor(HasModel):
         >>> sorted(model.to_networkx()["home"])
         ['commute', 'garden']
         """
-        return to_networkx(self._model())
+        model, graph = self._model(), nx.Graph()
+        nodes, edges = model_records(model)
+        for node in nodes:
+            texts = {key: attribute_text(key, node[key]) for key in ("labels", "weights")}
+            graph.add_node(node["name"], states=node["states"], **texts)
+        for edge in edges:
+            first, second = (model.names[edge[end]] for end in ("source", "target"))
+            weights = attribute_text("weights", edge["weights"])
+            graph.add_edge(first, second, weight=edge["weight_norm"], weights=weights)
+        return graph
 
     def to_pgmpy(self) -> Any:
-        """Return the model as a ``pgmpy.models.DiscreteMarkovNetwork``.
+        """Return a ``pgmpy.models.DiscreteMarkovNetwork`` with a factor for each node and edge.
 
         Raises
         ------
         InputError
             If pgmpy is not installed.
         """
-        return to_pgmpy(self._model())
+        try:
+            models, factors = import_module("pgmpy.models"), import_module("pgmpy.factors.discrete")
+        except ImportError:
+            raise InputError(
+                "This needs pgmpy: install it with pip install 'pgmpy>=1.1'."
+            ) from None
+        model = self._model()
+        network = models.DiscreteMarkovNetwork()
+        network.add_nodes_from(model.names)
+        states = dict(zip(model.names, map(list, model.labels), strict=True))
+
+        def add(variables: list[int], weights: np.ndarray) -> None:
+            names = [model.names[i] for i in variables]
+            # The largest potential is 1, so that no exponential overflows.
+            values = np.exp(weights - weights.max())
+            sizes = [int(model.cardinalities[i]) for i in variables]
+            own = {name: states[name] for name in names}
+            network.add_factors(factors.DiscreteFactor(names, sizes, values, state_names=own))
+
+        for i in range(model.n_variables):
+            add([i], model.node_weights(i))
+        for e, (i, j) in enumerate(model.edges.tolist()):
+            network.add_edge(model.names[i], model.names[j])
+            add([i, j], model.edge_weights(e))
+        return network
 
 
 @dataclass(frozen=True, eq=False, repr=False)

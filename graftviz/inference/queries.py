@@ -250,7 +250,7 @@ def answer_steps(
     if method == AUTOMATIC and reason:
         yield Answer(_approximate(model, evidence, "bp"), plan.width, reason)
         return
-    tree = JunctionTree(model, evidence)
+    tree = JunctionTree(model, evidence, plan=plan)
     is_possible = bool(np.isfinite(tree.log_partition))
     yield Answer(tree.beliefs() if is_possible else None, tree.plan.width)
 

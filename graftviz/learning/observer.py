@@ -88,10 +88,10 @@ def quality_of(
     fits_again : bool
         Whether to fit the graph again, as its weights may be shrunk.
     """
-    counts = PairCounts(table)
-    rows = table if test is None else test
     if test is None and held_out is not None:
         return Quality(held_out.nlpl, held_out.independent, None, "left out", held_out.rows)
+    counts = PairCounts(table)
+    rows = table if test is None else test
     independent = independent_loss(counts, counts if test is None else PairCounts(test))
     refitted = None
     is_small = int(table.cardinalities.sum()) * table.n_rows <= _MOST_STATES

@@ -186,8 +186,8 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         is_name = isinstance(self.learner, str) and self.learner in learner_names()
         if deep and (is_name or isinstance(self.learner, Learner)):
             learner = as_learner(self.learner)
-            options = [spec.name for spec in option_specs(type(learner))]
-            params |= {_OPTION + name: getattr(learner, name) for name in options}
+            names = [spec.name for spec in option_specs(learner)]
+            params |= {_OPTION + name: getattr(learner, name) for name in names}
         return params
 
     def set_params(self, **params: Any) -> MarkovNetwork:
@@ -205,15 +205,15 @@ class MarkovNetwork(Predictor, DensityMixin, BaseEstimator):
         0.5
         """
         own = {name: value for name, value in params.items() if not name.startswith(_OPTION)}
-        super_names = self.get_params(deep=False)
+        names = self.get_params(deep=False)
         for name in own:
-            if name not in super_names:
+            if name not in names:
                 raise InputError(_unknown(name, "parameter of MarkovNetwork", self.get_params()))
         super().set_params(**own)
         options = {name.removeprefix(_OPTION): params[name] for name in params if name not in own}
         if options:
             learner = as_learner(self.learner)
-            known = [spec.name for spec in option_specs(type(learner))]
+            known = [spec.name for spec in option_specs(learner)]
             for name in options:
                 if name not in known:
                     raise InputError(_unknown(name, f"option of {learner.name}", known))

@@ -83,6 +83,8 @@ class JunctionTree:
         Bytes that all tables together may take; default: 80 % of the free memory.
     order : sequence of int, optional
         Elimination order; default: the best one found.
+    plan : EliminationPlan, optional
+        Plan of this model and evidence, if it is known already.
     progress : callable, optional
         Called as ``progress(done, total)`` with numbers of processed entries.
 
@@ -110,6 +112,7 @@ class JunctionTree:
         max_memory: int | None = None,
         *,
         order: Sequence[int] | np.ndarray | None = None,
+        plan: EliminationPlan | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.model: PairwiseModel = model_of(model)
@@ -121,7 +124,8 @@ class JunctionTree:
         self._lock = threading.RLock()  # a downward pass overwrites tables of the upward pass
         self._tables: Tables | None = None  # from an upward pass until they are overwritten
         self._log_partition: float | None = None
-        self.plan: EliminationPlan = plan_for(self._conditional.model, max_memory, order)
+        found = plan_for(self._conditional.model, max_memory, order) if plan is None else plan
+        self.plan: EliminationPlan = found
         refuse_if_too_large(self.plan, max_memory)
         self._pairs: dict[int, tuple[np.ndarray, list[tuple[np.ndarray, ...]]]] = {}
 
@@ -357,15 +361,17 @@ def _shares(table: np.ndarray) -> np.ndarray:
     return read_only(np.ascontiguousarray(table) / table.sum())
 
 
-def exact_beliefs(model: PairwiseModel, settings: InferenceSettings) -> Beliefs:
-    """Return the exact marginals and log Z.
+def exact_beliefs(
+    model: PairwiseModel, settings: InferenceSettings, plan: EliminationPlan | None = None
+) -> Beliefs:
+    """Return the exact marginals and log Z; the plan is that of the model, if it is known.
 
     Raises
     ------
     InputError
         When the tables would need more memory than allowed.
     """
-    tree = JunctionTree(model, max_memory=settings.max_memory)
+    tree = JunctionTree(model, max_memory=settings.max_memory, plan=plan)
     if tree.log_partition == -np.inf:
         return impossible_beliefs(model, "exact", -1)
     return tree.beliefs()

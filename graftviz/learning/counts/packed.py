@@ -379,11 +379,6 @@ def _add_row(part, i, at, cells, scratch):
         at += size
 
 
-def planes_bytes(rows: int, cardinalities: np.ndarray) -> int:
-    """Return the size of a table's bit planes in bytes."""
-    return int((cardinalities - 1).sum()) * _plane_words(rows) * WORD_BITS // 8
-
-
 def pairs_bytes(cardinalities: np.ndarray) -> int:
     """Return the size of the counts of all pairs in bytes."""
     total, squares = int(cardinalities.sum()), int((cardinalities**2).sum())

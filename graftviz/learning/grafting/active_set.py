@@ -313,7 +313,7 @@ class ActiveSet(LearnerRun):
     def _scores_of(self, pairs: np.ndarray) -> np.ndarray:
         """Return the current scores of pairs."""
         counts, scores = self.counts, np.empty(len(pairs))
-        slots = np.array([counts.slot(i, j) for i, j in pairs.tolist()])
+        slots = counts.slots(pairs)  # before the store, which may be replaced
         packed, store = counts.packed, counts.store
         score_slots(slots, packed, store, self.scorer.scoring, counts.scratch, scores)
         return scores

@@ -143,9 +143,7 @@ class ExhaustiveSearch:
     def count(self, rows: int) -> bool:
         """Count the pairs of up to `rows` further variables; return whether some remain."""
         if self._candidates is not None:
-            self.counts.reserve(len(self._candidates))
-            for i, j in self._candidates.tolist():
-                self.counts.slot(i, j)
+            self.counts.slots(self._candidates)
             return False
         last = self.counts.n_variables - 1
         if self._next_row == 0:

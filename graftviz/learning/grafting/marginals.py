@@ -250,28 +250,27 @@ def matched_nodes(
     error = _ERRORS * np.sqrt(target * (1.0 - target) / rows) if exact is None else _EXACT_ERROR
     best = MatchedNodes(model.weights[:states], np.inf, exact is not None)
     weights = model.weights.copy()
-    step = before = np.zeros(states)
     chains.move(model, _MATCHED_SWEEPS)
-    sampled, covariance = chains.moments(sizes)
-    for attempt in range(_CORRECTIONS if exact is None else _EXACT_CORRECTIONS):
+    found, covariance = chains.moments(sizes)
+    if exact is not None:
+        found = exact.beliefs_at(weights[:states])
+    for left in reversed(range(_CORRECTIONS if exact is None else _EXACT_CORRECTIONS)):
+        gaps = np.abs(found - target)
+        if gaps.max() < best.gap:
+            best = best._replace(weights=weights[:states].copy(), gap=float(gaps.max()))
+        if (gaps <= error).all() or left == 0:
+            break
+        step = np.linalg.solve(covariance, target - found)
+        step *= min(1.0, _LONGEST / np.abs(step).max())
+        weights[:states] += step
+        before = found
         if exact is not None:
             found = exact.beliefs_at(weights[:states])
-        elif attempt == 0:
-            found = sampled
         else:
             moved = PairwiseMRF(sizes, model.edges, weights, model.names, model.labels)
             chains.move(moved, _MATCHED_SWEEPS)
             found = chains.moments(sizes)[0]
-        gaps = np.abs(found - target)
-        if gaps.max() < best.gap:
-            best = best._replace(weights=weights[:states].copy(), gap=float(gaps.max()))
-        if (gaps <= error).all():
-            break
-        if attempt:
-            covariance += np.outer(found - before - covariance @ step, step / (step @ step))
-        step, before = np.linalg.solve(covariance, target - found), found
-        step *= min(1.0, _LONGEST / np.abs(step).max())
-        weights[:states] += step
+        covariance += np.outer(found - before - covariance @ step, step / (step @ step))
     return best
 
 

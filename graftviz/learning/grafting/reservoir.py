@@ -556,12 +556,11 @@ class ReservoirSearch:
         """Exclude pairs that were never drawn or queued from all tests."""
         if len(pairs):
             self._reserve(len(pairs))
-        for i, j in pairs.tolist():
-            self.state.place[self.counts.slot(i, j)] = ACTIVE
+        self.state.place[self.counts.slots(pairs)] = ACTIVE
 
     def take(self, pairs: np.ndarray) -> None:
         """Make frozen edges active, when all inactive edges are frozen."""
-        slots = np.array([self.counts.slot(i, j) for i, j in pairs.tolist()], dtype=np.int64)
+        slots = self.counts.slots(pairs)
         frozen = self.state.frozen[: self.frozen_size]
         left = frozen[~np.isin(frozen, slots)]
         self.state.frozen[: len(left)] = left

@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
-from importlib import import_module
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import networkx as nx
-import numpy as np
+from typing import Any, NamedTuple
 
 from graftviz.model.pairwise import PairwiseModel
-from graftviz.model.readwrite.graphml import attribute_text, model_graphml, parse_graphml
+from graftviz.model.readwrite.graphml import model_graphml, parse_graphml
 from graftviz.model.readwrite.records import ModelFile, model_of_records, model_records
 from graftviz.model.readwrite.uai import (
     NamesFile,
@@ -30,11 +26,6 @@ from graftviz.model.readwrite.uai import (
 from graftviz.utils.errors import InputError
 from graftviz.utils.files import json_value, read_bytes
 from graftviz.utils.wording import escaped, shortened
-
-if TYPE_CHECKING:  # the process that reads models needs neither learners nor numba
-    from collections.abc import Callable, Sequence
-
-    from graftviz.model.pairwise import PairwiseModel
 
 
 def node_link_json(model: PairwiseModel, steps: Sequence[int] | None = None) -> str:
@@ -84,52 +75,6 @@ def _records(title: str, value: Any) -> list[dict[str, Any]]:
 
 def _line(record: dict[str, Any]) -> str:
     return json.dumps(json_value(record), allow_nan=False)
-
-
-def to_networkx(model: PairwiseModel) -> nx.Graph:
-    """Return the graph of a model; see :meth:`graftviz.PairwiseMRF.to_networkx`."""
-    graph = nx.Graph()
-    nodes, edges = model_records(model)
-    for node in nodes:
-        texts = {key: attribute_text(key, node[key]) for key in ("labels", "weights")}
-        graph.add_node(node["name"], states=node["states"], **texts)
-    for edge in edges:
-        first, second = (model.names[edge[end]] for end in ("source", "target"))
-        weights = attribute_text("weights", edge["weights"])
-        graph.add_edge(first, second, weight=edge["weight_norm"], weights=weights)
-    return graph
-
-
-def to_pgmpy(model: PairwiseModel) -> Any:
-    """Return a model as a network of pgmpy, with one factor for each node and edge.
-
-    Raises
-    ------
-    InputError
-        If pgmpy is not installed.
-    """
-    try:
-        models, factors = import_module("pgmpy.models"), import_module("pgmpy.factors.discrete")
-    except ImportError:
-        raise InputError("This needs pgmpy: install it with pip install 'pgmpy>=1.1'.") from None
-    network = models.DiscreteMarkovNetwork()
-    network.add_nodes_from(model.names)
-    states = dict(zip(model.names, map(list, model.labels), strict=True))
-
-    def add(variables: list[int], weights: np.ndarray) -> None:
-        names = [model.names[i] for i in variables]
-        # The largest potential is 1, so that no exponential overflows.
-        values = np.exp(weights - weights.max())
-        sizes = [int(model.cardinalities[i]) for i in variables]
-        own = {name: states[name] for name in names}
-        network.add_factors(factors.DiscreteFactor(names, sizes, values, state_names=own))
-
-    for i in range(model.n_variables):
-        add([i], model.node_weights(i))
-    for e, (i, j) in enumerate(model.edges.tolist()):
-        network.add_edge(model.names[i], model.names[j])
-        add([i, j], model.edge_weights(e))
-    return network
 
 
 class ModelFormat(NamedTuple):

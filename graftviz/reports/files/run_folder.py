@@ -36,8 +36,6 @@ from graftviz.utils.files import json_text, read_bytes, write_results, write_who
 from graftviz.utils.options import attributes, option_values
 from graftviz.utils.version import __version__
 
-# --- result.json: null for values that do not apply -----------------------------------------------
-
 if TYPE_CHECKING:  # the class that offers these files stands above them
     from graftviz.reports.results import Result
 
@@ -46,6 +44,7 @@ try:
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
+# --- result.json: null for values that do not apply -----------------------------------------------
 
 # Keys in their order; most are attributes of the result.
 _KEYS = (
@@ -265,9 +264,6 @@ def _interrupted_outcome(
 
 
 # --- folders --------------------------------------------------------------------------------------
-
-if TYPE_CHECKING:  # the class that offers these files stands above them
-    from graftviz.reports.results import Result
 
 
 @dataclass(frozen=True, eq=False, repr=False)
