@@ -56,11 +56,17 @@ def _of_folder(request: pytest.FixtureRequest, key: pytest.StashKey[Any], start:
     """Return an object that the tests of this folder share; it is closed after the last test.
 
     Playwright keeps an event loop running in this thread, and tests of other folders start theirs.
+    A test that comes later, such as the last one when it is repeated, starts another object.
     """
     folder = next(node for node in request.node.listchain() if node.path == FOLDER)
     if key not in folder.stash:
         folder.stash[key], end = start()
-        folder.addfinalizer(end)
+
+        def finish() -> None:
+            del folder.stash[key]
+            end()
+
+        folder.addfinalizer(finish)
     return folder.stash[key]
 
 
