@@ -13,7 +13,7 @@ from graftviz.data.table import DiscreteTable
 from graftviz.learning.grafting.best_choice import BestChoice
 from graftviz.learning.grafting.queue import random_below
 from graftviz.learning.trace import ReservoirView, Step
-from graftviz.utils.array_kernels import flat_positions
+from graftviz.utils.arrays import flat_positions
 from graftviz.utils.compiling import kernel
 from graftviz.utils.errors import InputError
 

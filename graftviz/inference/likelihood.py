@@ -14,8 +14,8 @@ from graftviz.inference.hidden import HiddenModel
 from graftviz.inference.methods import Method, check_method
 from graftviz.inference.settings import InferenceSettings
 from graftviz.model.pairwise import HasModel, PairwiseModel, model_of
-from graftviz.utils.array_kernels import exponentiate, flat_positions
-from graftviz.utils.arrays import read_only
+from graftviz.utils.array_kernels import exponentiate
+from graftviz.utils.arrays import flat_positions, read_only
 from graftviz.utils.compiling import kernel
 from graftviz.utils.errors import InputError
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from graftviz.inference.prediction import PairwiseMRF
 from graftviz.model.pairwise import PairwiseModel
-from graftviz.utils.array_kernels import flat_positions
+from graftviz.utils.arrays import flat_positions
 
 
 @dataclass(frozen=True, slots=True, eq=False)

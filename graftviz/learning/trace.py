@@ -550,7 +550,8 @@ class Outcome:
         residual before.
     bp_restart_gap : float or None
         Largest difference between the learner's node beliefs and those of BP from uniform
-        messages on the final model; a large value means that the fixed point is unstable.
+        messages on the final model; a large value means that the fixed point is unstable. None
+        where the weights were fitted by exact inference.
     tests : int
         Number of all edge tests, including those after the last step.
     tables_counted, tables_possible, pairs_screened : int

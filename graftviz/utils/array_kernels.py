@@ -1,4 +1,4 @@
-"""Kernels of arrays that several rooms share."""
+"""Exponentials of arrays, a kernel that several rooms share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from graftviz.utils.compiling import inner_kernel, kernel
+from graftviz.utils.compiling import inner_kernel
 
 _LEAST_EXPONENT = -700.0  # exp of less is negligible in a total of at least 1
 _ROUNDER = 1.5 * 2.0**52
@@ -42,18 +42,3 @@ def exponentiate(values, bits, count):
         value = value * r + 1.0
         bits[m] = (bits[m] + 1023) << 52  # the float 2^k: k moved into the exponent
         values[m] = value * floats[m]
-
-
-@kernel
-def flat_positions(offsets, groups):
-    """Return the flat positions of `groups`: arange(o[g], o[g + 1]), group after group."""
-    size = 0
-    for g in groups:
-        size += offsets[g + 1] - offsets[g]
-    positions = np.empty(size, dtype=np.int64)
-    k = 0
-    for g in groups:
-        for at in range(offsets[g], offsets[g + 1]):
-            positions[k] = at
-            k += 1
-    return positions

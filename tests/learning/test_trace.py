@@ -13,7 +13,7 @@ from graftviz import PairwiseMRF
 from graftviz.learning import learner_run as module
 from graftviz.learning.history import Changes, History
 from graftviz.learning.learner_run import Clock
-from graftviz.utils.array_kernels import flat_positions
+from graftviz.utils.arrays import flat_positions
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=8), st.data())

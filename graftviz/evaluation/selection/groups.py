@@ -21,7 +21,7 @@ from graftviz.learning.base import Learner
 from graftviz.learning.grafting.edge_grafting import EdgeGrafting
 from graftviz.learning.registry import as_learner
 from graftviz.model.pairwise import PairwiseModel, zero_sum_norms
-from graftviz.utils.array_kernels import flat_positions
+from graftviz.utils.arrays import flat_positions
 from graftviz.utils.errors import InputError
 from graftviz.utils.options import checked_seed
 from graftviz.utils.parallel import parallel_map

@@ -342,7 +342,7 @@ def eliminate(order, starts, neighbours, sizes, most_work):
     next_child = np.full(n, -1, dtype=np.int64)
     mark = np.full(n, -1, dtype=np.int64)
     work, most_entries = 0.0, 2.0**MOST_BITS
-    used = 0
+    used = np.int64(0)
     for k in range(n):
         i = order[k]
         begin, entries = used, sizes[i]

@@ -17,7 +17,7 @@ from graftviz.learning.history import Changes
 from graftviz.learning.weights.conditionals import structure_of
 from graftviz.learning.weights.deviations import centred_weights
 from graftviz.learning.weights.network import frozen_changes
-from graftviz.utils.array_kernels import flat_positions
+from graftviz.utils.arrays import flat_positions
 
 _TOLERANCE = 1e-8  # KKT residual of a fit within a run; _POLISHED at its end
 _POLISHED = 1e-10

@@ -360,8 +360,10 @@ class GraftingRun(ActiveSet):
         if self.settings.refit and not self._by_rows and self.n_edges:
             self._refit_by_rows()
         self._record()
-        with self.clock.work("other"):
-            gap = self.network.restart_gap() if self.n_edges else 0.0
+        gap: float | None = 0.0 if self.n_edges == 0 else None
+        if self.n_edges and self._exact is None:
+            with self.clock.work("other"):
+                gap = self.network.restart_gap()
         automatic = self.options.automatic(self.counts, has_rows=self._table.has_rows)
         objective = OBJECTIVE_NAMES[self.settings.objective]
         automatic |= {"significance": self.settings.significance, "lam": self.settings.lam}

@@ -293,7 +293,7 @@ def _deviation(test, i, j, inflation, expected, cells, start):
                 phi += (cells[start + k] / test.rows - alone) ** 2 / alone
                 phi_model += (model - alone) ** 2 / alone
             k += 1
-    share = judge(test, i, j, total, inflation * variance, expected, 0, cells, start)[2]
+    share = judge(test, i, j, total, inflation * variance, expected, cells[start:])[2]
     return share, phi, phi_model
 
 

@@ -101,9 +101,10 @@ def pop(keys, ties, slots, size):
 # Value of `tested_in` of a pair that was never tested but has a score for its priority.
 SCREENED = -1
 
+# numba compiles a kernel again for each Python number, but not for NumPy's.
 # Orders in which tested pairs are tested again: at random (first hit), by their offsets once the
 # queue is empty (BC), or always by their latest scores (after screening).
-BY_CHANCE, BY_OFFSET, BY_SCORE = 0, 1, 2
+BY_CHANCE, BY_OFFSET, BY_SCORE = np.int64(0), np.int64(1), np.int64(2)
 
 # Places of a slot.
 QUEUED, RESERVED, FROZEN, ACTIVE = 1, 2, 3, 4

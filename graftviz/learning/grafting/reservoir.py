@@ -422,14 +422,15 @@ class ReservoirSearch:
     ) -> None:
         """Count all pairs and queue them in the order of their scores, best first.
 
-        It must be called first. A cheap score determines the order of tests by an expensive one.
+        It must be called first. Where drift bounds scores, a pair is scored again only after its
+        variables have moved far enough.
 
         Parameters
         ----------
         scoring : Scoring
-            The cheap score.
+            Scoring at the start.
         threshold : float
-            Threshold of the score in the same unit.
+            The activation test C₂.
         candidates : int array, shape (k, 2), optional
             Pairs i < j that are counted and queued; no others are drawn later.
         """
@@ -437,13 +438,11 @@ class ReservoirSearch:
         self._reserve(possible)
         if candidates is None:
             store_all_pairs(self.state, self.counts.store)
+            self.counts.count_all()
         else:
             store_pairs(self.state, self.counts.store, candidates)
-        scores = self.state.score[:possible]
-        everything = np.arange(possible)
-        score_slots(
-            everything, self.counts.packed, self.counts.store, scoring, self.counts.scratch, scores
-        )
+        self._score_ahead(scoring)
+        self.state.score[:possible] = self.current_scores(scoring, np.arange(possible))
         enqueue_screened(self.state, self.counts.store, threshold)
 
     def invalidate_scores(self) -> None:

@@ -14,7 +14,6 @@ from graftviz.learning.grafting.grafting import GraftingRun
 from graftviz.learning.grafting.queue import BY_SCORE
 from graftviz.learning.grafting.reservoir import EXHAUSTED, REACHED, Choice, ReservoirSearch
 from graftviz.learning.grafting.screening import NONE
-from graftviz.learning.scores.belief import belief_scoring
 from graftviz.learning.trace import (
     ADMITTED,
     DISPLACED_MINIMUM,
@@ -158,11 +157,8 @@ class _Stream:
         )
         if self.plan.is_screened:
             with self.run.clock.work("scoring"):
-                run = self.run
-                beliefs, measure = run.network.node_beliefs, run.settings.measure
-                scoring = belief_scoring(run.counts.packed, beliefs, measure)
-                undecided = run.prior.undecided(run.candidates, table.n_variables)
-                self.search.screen(scoring, run.threshold, undecided)
+                undecided = self.run.prior.undecided(self.run.candidates, table.n_variables)
+                self.search.screen(self.run.scorer.scoring, self.run.threshold, undecided)
             self.search.exclude(self.run.prior.decided)
         self._seed = seed
         self.polished = False

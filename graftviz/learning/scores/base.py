@@ -200,7 +200,7 @@ class Score(ABC):
         gap = float(np.linalg.norm(found.counts - observed))
         cells = (np.ascontiguousarray(counts).reshape(-1) for counts in (found.counts, observed))
         expected, seen = cells
-        judged = judge(test, 0, 1, gap**2, found.variance, expected, 0, seen, 0)
+        judged = judge(test, 0, 1, gap**2, found.variance, expected, seen)
         return PairNorm(self.noise_factor * gap / rows, *judged)
 
 

@@ -248,7 +248,7 @@ def _general_score(scoring, i, j, cells, start, rows, offsets):
     """Return score, norm and slack of a pair if `is_plain` does not hold."""
     expected = np.empty((offsets[i + 1] - offsets[i]) * (offsets[j + 1] - offsets[j]))
     expect(scoring.own, scoring.beliefs, offsets, i, j, rows, expected)
-    return _judged(scoring, i, j, expected, 0, cells, start, rows)
+    return _judged(scoring, i, j, expected, np.int64(0), cells, start, rows)
 
 
 @inner_kernel
@@ -264,9 +264,8 @@ def _judged(scoring, i, j, expected, at, cells, start, rows):
     score, slack = norm / dimension, max(scoring.lam * dimension - norm, 0.0)
     if scoring.significance > 0.0:
         spread = variance(scoring.own, scoring.impurity, i, j)
-        multiple, needed, share = judge(
-            scoring.test, i, j, total, spread, expected, at, cells, start
-        )
+        seen = cells[start:]
+        multiple, needed, share = judge(scoring.test, i, j, total, spread, expected[at:], seen)
         if share <= 1.0:
             score = min(score, scoring.lam * share)
         if multiple < needed:
@@ -294,7 +293,7 @@ def score_slot(slot, packed, store, scoring, scratch):
 
     Inlined, because passing the nested state to a function costs more than the score.
     """
-    i, j = store.pairs.first[slot], store.pairs.second[slot]
+    i, j = np.int64(store.pairs.first[slot]), np.int64(store.pairs.second[slot])
     offsets = packed.node_offsets
     cells, start = table_cells(packed, store, slot, scratch)
     if scoring.is_plain:
@@ -308,7 +307,7 @@ def score_slot(slot, packed, store, scoring, scratch):
 @kernel(inline="always")
 def score_with_slack(slot, packed, store, scoring, scratch):
     """Return score, norm and slack of the pair of a slot; `is_plain` must not hold."""
-    i, j = store.pairs.first[slot], store.pairs.second[slot]
+    i, j = np.int64(store.pairs.first[slot]), np.int64(store.pairs.second[slot])
     cells, start = table_cells(packed, store, slot, scratch)
     return _general_score(scoring, i, j, cells, start, packed.rows, packed.node_offsets)
 

@@ -237,7 +237,7 @@ def _critical(level: float) -> np.ndarray:
     return read_only(np.maximum(np.sqrt(quantiles), _LEAST_CRITICAL))
 
 
-@inner_kernel
+@inner_kernel(inline="always")
 def _threshold(table, shape):
     """Return the threshold for a shape, interpolated in its logarithm."""
     at = (np.log(shape) - _FIRST) * _PER_STEP
@@ -246,7 +246,7 @@ def _threshold(table, shape):
     return table[k] + (at - k) * (table[k + 1] - table[k])
 
 
-@kernel
+@kernel(inline="always")
 def shape_of(test, i, j):
     """Return the shape m² / v of the distribution of T of a pair whose variables both vary."""
     mean = test.impurity[i] * test.impurity[j] * test.rows / (test.rows - 1.0)
@@ -254,7 +254,7 @@ def shape_of(test, i, j):
     return mean * mean / np.maximum(variance, 1e-6 * mean * mean)
 
 
-@kernel
+@kernel(inline="always")
 def threshold_of(test, i, j):
     """Return the multiple of its noise that the norm of a pair must exceed; 0: it cannot vary."""
     if test.impurity[i] * test.impurity[j] == 0.0:
@@ -262,14 +262,14 @@ def threshold_of(test, i, j):
     return _threshold(test.critical[_row(test, i, j)], shape_of(test, i, j))
 
 
-@inner_kernel
+@inner_kernel(inline="always")
 def _row(test, i, j):
     """Return the row of the thresholds of a pair."""
     return 1 if test.is_apart[i] or test.is_apart[j] else 0
 
 
-@kernel
-def judge(test, i, j, total, variance, expected, at, cells, start):
+@kernel(inline="always")
+def judge(test, i, j, total, variance, expected, seen):
     """Test a pair.
 
     Parameters
@@ -280,10 +280,8 @@ def judge(test, i, j, total, variance, expected, at, cells, start):
         T, the sum of the squared differences of the counts.
     variance : float
         M, the mean of T / N if the pair is independent given all others.
-    expected : float64 array
-        ``expected[at:]`` holds the counts that the model expects, row-major.
-    cells : array
-        ``cells[start:]`` holds the observed counts.
+    expected, seen : arrays
+        Begin with the counts that the model expects and with those observed, row-major.
 
     Returns
     -------
@@ -299,7 +297,7 @@ def judge(test, i, j, total, variance, expected, at, cells, start):
     share = multiple / needed
     if share > 1.0:
         left = variance / (test.impurity[i] * test.impurity[j])
-        share = min(share, _share_of_cells(test, i, j, left, expected, at, cells, start))
+        share = min(share, _share_of_cells(test, i, j, left, expected, seen))
     return multiple, needed, share
 
 
@@ -350,7 +348,7 @@ def chance_of(test: PairTest, pairs: np.ndarray, shares: np.ndarray) -> np.ndarr
 
 
 @inner_kernel
-def _share_of_cells(test, i, j, left, expected, at, cells, start):
+def _share_of_cells(test, i, j, left, expected, seen):
     """Return the share of the threshold that a pair reaches in the second test.
 
     `left` is the share of the variance that other variables leave.
@@ -361,18 +359,18 @@ def _share_of_cells(test, i, j, left, expected, at, cells, start):
     large, freedom, chance, few, k = 0.0, 0.0, 1.0, 0, 0
     for a in range(states_i):
         for b in range(states_j):
-            count, seen = expected[at + k], cells[start + k]
+            count, observed = expected[k], seen[k]
             share_i, share_j = test.shares[at_i + a], test.shares[at_j + b]
             k += 1
             if share_i == 0.0 or share_j == 0.0:
                 continue
             if count >= _SMALL:
-                large += (count - seen) ** 2 / count
+                large += (count - observed) ** 2 / count
                 freedom += (1.0 - share_i) * (1.0 - share_j)
                 continue
             few += 1
-            if seen >= 1.0:
-                chance = min(chance, _poisson_tail(count, np.floor(seen)))
+            if observed >= 1.0:
+                chance = min(chance, _poisson_tail(count, np.floor(observed)))
     share = 0.0
     if few > 0:
         share = max(np.log(max(few * chance, 1e-300)) / test.log_cell[level], 0.0)

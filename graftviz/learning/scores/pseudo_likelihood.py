@@ -105,7 +105,7 @@ def _add_group(rows, i, others, group, places, sums):
             add_words(values, at, width, states - 1, codes, planes, partner, span, into, states)
 
 
-@inner_kernel
+@inner_kernel(inline="always")
 def _complete_sums(own, i, j, sums):
     """Write the sums of the last states of i and j."""
     rows = own.conditionals
@@ -124,7 +124,7 @@ def _complete_sums(own, i, j, sums):
             sums[b * states + last_a] -= sums[b * states + a]
 
 
-@inner_kernel
+@inner_kernel(inline="always")
 def _mean_of_sums(own, i, j, by_i, by_j, out):
     """Write the expected counts: the mean of the sums of the conditionals of both ends.
 

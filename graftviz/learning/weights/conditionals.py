@@ -149,7 +149,10 @@ WORDS_AT_ONCE = 32  # words whose rows are summed in single precision
 ROWS_OF_WORD = 64
 _WORDS_TO_MIX = 16
 ROWS_TO_MIX = ROWS_OF_WORD * _WORDS_TO_MIX
-_EIGHTS = 64  # groups of eight rows summed in single precision
+_SUMMED_AT_ONCE = 512  # rows summed in single precision
+
+# Arguments of `mix`. numba compiles a kernel again for each Python constant, but not for NumPy's.
+START, WITH_SQUARES, WITHOUT_SQUARES = np.int64(0), np.bool_(True), np.bool_(False)
 
 
 class Conditionals(NamedTuple):
@@ -381,8 +384,9 @@ def mix(rows, values, start, states, j, factors, has_squares, sums, squares, scr
                 squared = products[a * ROWS_TO_MIX : a * ROWS_TO_MIX + len(u)]
                 for m in range(len(u)):
                     squared[m] = column[m] * column[m] * inverse[m]
+            length = np.int64(ROWS_TO_MIX)
             add_words(
-                products, 0, ROWS_TO_MIX, states, codes, planes, partner, span, all_squares, step
+                products, START, length, states, codes, planes, partner, span, all_squares, step
             )
 
 
@@ -416,27 +420,16 @@ def fill_impurity(columns, inverse):
         out[m] = max(out[m], np.float32(0.0))
 
 
-@kernel
+@kernel(fastmath={"reassoc", "contract", "nsz"})
 def mean_product(first, second, multiplicity, rows):
     """Return the mean over all rows of the product of two columns of 64 W numbers."""
-    eights = len(first) // 8
-    shape = (eights, 8)
-    one, two, counts = first.reshape(shape), second.reshape(shape), multiplicity.reshape(shape)
     total = 0.0
-    for start in range(0, eights, _EIGHTS):
-        t0 = t1 = t2 = t3 = t4 = t5 = t6 = t7 = np.float32(0.0)
-        # Eight independent sums avoid a chain of dependent additions.
-        for k in range(start, min(start + _EIGHTS, eights)):
-            a, b, u = one[k], two[k], counts[k]
-            t0 += u[0] * a[0] * b[0]
-            t1 += u[1] * a[1] * b[1]
-            t2 += u[2] * a[2] * b[2]
-            t3 += u[3] * a[3] * b[3]
-            t4 += u[4] * a[4] * b[4]
-            t5 += u[5] * a[5] * b[5]
-            t6 += u[6] * a[6] * b[6]
-            t7 += u[7] * a[7] * b[7]
-        total += float(((t0 + t4) + (t1 + t5)) + ((t2 + t6) + (t3 + t7)))
+    for start in range(0, len(first), _SUMMED_AT_ONCE):
+        part = np.float32(0.0)
+        # Indices that cannot be negative let the compiler use vector instructions.
+        for m in range(np.uint64(start), np.uint64(min(start + _SUMMED_AT_ONCE, len(first)))):
+            part += multiplicity[m] * first[m] * second[m]
+        total += part
     return total / rows
 
 

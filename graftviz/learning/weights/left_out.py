@@ -6,6 +6,8 @@ import numpy as np
 
 from graftviz.learning.scores.pair_test import judge
 from graftviz.learning.weights.conditionals import (
+    START,
+    WITH_SQUARES,
     columns_of,
     fill_impurity,
     gradient_variance,
@@ -46,7 +48,18 @@ def _restore_margins(rows, columns, i, j, sums, squares, factors, scratch):
                 factors[b, a] = factor
         if worst <= _MARGIN_TOLERANCE:
             break
-        mix(rows, columns.reshape(-1), 0, states, j, factors, True, sums, squares, scratch)
+        mix(
+            rows,
+            columns.reshape(-1),
+            START,
+            states,
+            j,
+            factors,
+            WITH_SQUARES,
+            sums,
+            squares,
+            scratch,
+        )
 
 
 @kernel
@@ -79,8 +92,8 @@ def left_out_score(net, rows, e, test, least, spare, work):
     sums_i, squares_i, factors_i = work.sums_i, work.squares_i, work.factors_i
     sums_j, squares_j, factors_j = work.sums_j, work.squares_j, work.factors_j
     values_i, values_j = columns_i.reshape(-1), columns_j.reshape(-1)
-    mix(rows, values_i, 0, states_i, j, factors_i, True, sums_i, squares_i, scratch)
-    mix(rows, values_j, 0, states_j, i, factors_j, True, sums_j, squares_j, scratch)
+    mix(rows, values_i, START, states_i, j, factors_i, WITH_SQUARES, sums_i, squares_i, scratch)
+    mix(rows, values_j, START, states_j, i, factors_j, WITH_SQUARES, sums_j, squares_j, scratch)
     target = net.edge_targets[at : at + states_i * states_j]
     norm, share = _norm_and_share(rows, i, j, target, test, least, columns_i, columns_j, work)
     if share > CLEARLY:
@@ -113,5 +126,5 @@ def _norm_and_share(rows, i, j, target, test, least, columns_i, columns_j, work)
         rows.margin_impurity[i],
         rows.margin_impurity[j],
     )
-    _, _, share = judge(test, i, j, total, variance, expected, 0, observed, 0)
+    _, _, share = judge(test, i, j, total, variance, expected, observed)
     return norm, min(share, norm / least)

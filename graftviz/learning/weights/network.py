@@ -19,8 +19,7 @@ from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.learning.history import Changes
 from graftviz.learning.weights.penalty import Penalty, group_dimension, group_residual
 from graftviz.learning.weights.solver import solve_active_set, solve_nodes
-from graftviz.utils.array_kernels import flat_positions
-from graftviz.utils.arrays import freeze
+from graftviz.utils.arrays import flat_positions, freeze
 from graftviz.utils.compiling import inner_kernel, kernel
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from graftviz.learning.weights.conditionals import (
     ROWS_TO_MIX,
+    WITHOUT_SQUARES,
     columns_of,
     log_loss,
     mix,
@@ -400,7 +401,18 @@ def fill_columns(net, rows, i, incident, values, start, work):
             for a in range(states):
                 k = a * others + b if first == i else b * states + a
                 factors[b, a] = np.exp(net.edge_weights[at_edge + k])
-        mix(rows, values, start, states, other, factors, False, sums, squares, work.scratch)
+        mix(
+            rows,
+            values,
+            start,
+            states,
+            other,
+            factors,
+            WITHOUT_SQUARES,
+            sums,
+            squares,
+            work.scratch,
+        )
 
 
 @kernel

@@ -23,7 +23,7 @@ from graftviz.learning.weights.pseudo_likelihood import (
     refresh_losses,
     solve_active_set,
 )
-from graftviz.utils.array_kernels import flat_positions
+from graftviz.utils.arrays import flat_positions
 
 _BY_EDGE = (
     "edge_nodes",
