@@ -85,10 +85,20 @@ class Targets:
 
     def pair(self, i: int, j: int) -> np.ndarray:
         """Return p̃(i, j), shape (s_i, s_j)."""
-        seen_i = self.shares[self.offsets[i] : self.offsets[i + 1]]
-        seen_j = self.shares[self.offsets[j] : self.offsets[j + 1]]
-        deviation = self.counts.table(i, j) / self.counts.n_rows - np.outer(seen_i, seen_j)
-        return np.asarray(np.outer(self.node(i), self.node(j)) + self.dependence_share * deviation)
+        return self.pairs(np.array([[i, j]])).reshape(len(self.node(i)), -1)
+
+    def pairs(self, edges: np.ndarray) -> np.ndarray:
+        """Return p̃(i, j) of many pairs, flat, one after the other."""
+        tables = [self.counts.table(i, j).reshape(-1) for i, j in edges.tolist()]
+        joint = np.array([len(table) for table in tables], dtype=np.int64)
+        within = np.arange(joint.sum()) - np.repeat(np.cumsum(joint) - joint, joint)
+        others = np.repeat(self.counts.cardinalities[edges[:, 1]], joint)
+        at_i = np.repeat(self.offsets[edges[:, 0]], joint) + within // others
+        at_j = np.repeat(self.offsets[edges[:, 1]], joint) + within % others
+        seen = np.concatenate([np.zeros(0), *tables]) / self.counts.n_rows
+        deviation = seen - self.shares[at_i] * self.shares[at_j]
+        found: np.ndarray = self.nodes[at_i] * self.nodes[at_j] + self.dependence_share * deviation
+        return found
 
 
 class Fitted(NamedTuple):
@@ -165,10 +175,10 @@ class LikelihoodFit:
             Of this graph.
         node_weights, edge_weights : float64 arrays, flat
         """
-        tables = [self.targets.pair(i, j).reshape(-1) for i, j in edges.tolist()]
         self.edges, self.elimination = edges, elimination
-        self.edge_offsets = np.cumsum([0, *map(len, tables)], dtype=np.int64)
-        self.edge_targets = np.concatenate([np.zeros(0), *tables])
+        joint = self.cardinalities[edges].prod(axis=1)
+        self.edge_offsets = np.concatenate([[0], np.cumsum(joint)]).astype(np.int64)
+        self.edge_targets = self.targets.pairs(edges)
         self.node_weights, self.edge_weights = node_weights.copy(), edge_weights.copy()
         self.tables = self._new_tables()
 
@@ -221,8 +231,7 @@ class LikelihoodFit:
         targets : Targets
             Marginals of these rows.
         """
-        pairs = [targets.pair(i, j).reshape(-1) for i, j in self.edges.tolist()]
-        seen = self.edge_weights @ np.concatenate([np.zeros(0), *pairs])
+        seen = self.edge_weights @ targets.pairs(self.edges)
         return float(self.log_partition - self.node_weights @ targets.nodes - seen)
 
     def _price(self) -> float:

@@ -101,10 +101,9 @@ def pop(keys, ties, slots, size):
 # Value of `tested_in` of a pair that was never tested but has a score for its priority.
 SCREENED = -1
 
-# numba compiles a kernel again for each Python number, but not for NumPy's.
 # Orders in which tested pairs are tested again: at random (first hit), by their offsets once the
 # queue is empty (BC), or always by their latest scores (after screening).
-BY_CHANCE, BY_OFFSET, BY_SCORE = np.int64(0), np.int64(1), np.int64(2)
+BY_CHANCE, BY_OFFSET, BY_SCORE = 0, 1, 2
 
 # Places of a slot.
 QUEUED, RESERVED, FROZEN, ACTIVE = 1, 2, 3, 4
@@ -458,7 +457,7 @@ def enqueue_all_pairs(state, store, lam):
     for i in range(n):
         for j in range(i + 1, n):
             if find_slot(store.pairs, i, j) < 0:
-                enqueue(state, store, _store(state, store, i, j), lam, BY_OFFSET)
+                enqueue(state, store, _store(state, store, i, j), lam, np.int64(BY_OFFSET))
 
 
 @kernel
@@ -483,7 +482,8 @@ def enqueue_screened(state, store, lam):
     """Add every pair to the queue by its stored score, though none was tested yet."""
     for slot in range(store.pairs.size[0]):
         state.tested_in[slot] = SCREENED
-        enqueue(state, store, slot, lam, BY_SCORE)
+        # As a constant of Python, the order would have numba compile `enqueue` again.
+        enqueue(state, store, slot, lam, np.int64(BY_SCORE))
 
 
 @inner_kernel

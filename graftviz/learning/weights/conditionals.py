@@ -429,7 +429,7 @@ def mean_product(first, second, multiplicity, rows):
         # Indices that cannot be negative let the compiler use vector instructions.
         for m in range(np.uint64(start), np.uint64(min(start + _SUMMED_AT_ONCE, len(first)))):
             part += multiplicity[m] * first[m] * second[m]
-        total += part
+        total += float(part)
     return total / rows
 
 

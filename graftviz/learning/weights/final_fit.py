@@ -138,6 +138,7 @@ class Fold(ABC):
     def __init__(self, part: _Part) -> None:
         self._part = part
         self.rows = part.left_out[1].n_rows
+        self._fits: dict[Penalty, Weights] = {}
 
     @functools.cached_property
     def _left_out(self) -> PseudoNetwork:
@@ -153,7 +154,9 @@ class Fold(ABC):
 
     def nlpl(self, penalty: Penalty) -> float:
         """Return the sum of −Σ_i log p(x_i | rest) over the rows left out."""
-        self._left_out.follow(*self.fitted(penalty))
+        if penalty not in self._fits:
+            self._fits[penalty] = self.fitted(penalty)
+        self._left_out.follow(*self._fits[penalty])
         free = penalty._replace(lam=0.0, lam2=0.0)
         return self._left_out.evaluate(free).objective * self.rows
 
@@ -175,10 +178,10 @@ class _ExactFold(Fold):
     def fitted(self, penalty: Penalty) -> Weights:
         self._fit.penalty = EdgePenalty(penalty.lam2)
         self._fit.fit(_ROUGH_TOLERANCE)
-        return self._fit.node_weights, self._fit.edges, self._fit.edge_weights
+        return self._fit.node_weights.copy(), self._fit.edges, self._fit.edge_weights.copy()
 
     def loss(self, penalty: Penalty) -> float:
-        self.fitted(penalty)
+        self._fits[penalty] = self.fitted(penalty)
         return self._fit.loss(self._targets) * self.rows
 
 

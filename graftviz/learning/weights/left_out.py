@@ -24,10 +24,10 @@ CLEARLY = 4.0  # so many times its threshold: an edge stays above it
 
 
 @inner_kernel
-def _restore_margins(rows, columns, i, j, sums, squares, factors, scratch):
+def _restore_margins(rows, values, i, j, sums, squares, factors, scratch):
     """Restore the data's margins of node i by steps on its node weights alone.
 
-    `columns` are those of node i, `sums` and `squares` those by the states of node j.
+    `values` are the columns of node i, `sums` and `squares` those by the states of node j.
     """
     at = rows.node_offsets[i]
     states = rows.node_offsets[i + 1] - at
@@ -48,18 +48,7 @@ def _restore_margins(rows, columns, i, j, sums, squares, factors, scratch):
                 factors[b, a] = factor
         if worst <= _MARGIN_TOLERANCE:
             break
-        mix(
-            rows,
-            columns.reshape(-1),
-            START,
-            states,
-            j,
-            factors,
-            WITH_SQUARES,
-            sums,
-            squares,
-            scratch,
-        )
+        mix(rows, values, START, states, j, factors, WITH_SQUARES, sums, squares, scratch)
 
 
 @kernel
@@ -80,10 +69,14 @@ def left_out_score(net, rows, e, test, least, spare, work):
     states_j = net.node_offsets[j + 1] - net.node_offsets[j]
     at, scratch = net.edge_offsets[e], work.scratch
     of_i, of_j = columns_of(rows, i), columns_of(rows, j)
-    columns_i = spare[: of_i.size].reshape(of_i.shape)
-    columns_j = spare[of_i.size : of_i.size + of_j.size].reshape(of_j.shape)
-    columns_i[:] = of_i
-    columns_j[:] = of_j
+    values_i, values_j = spare[: of_i.size], spare[of_i.size : of_i.size + of_j.size]
+    old_i, old_j = of_i.reshape(-1), of_j.reshape(-1)
+    # numba needs two seconds to compile assignments of whole arrays.
+    for k in range(of_i.size):
+        values_i[k] = old_i[k]
+    for k in range(of_j.size):
+        values_j[k] = old_j[k]
+    columns_i, columns_j = values_i.reshape(of_i.shape), values_j.reshape(of_j.shape)
     for a in range(states_i):
         for b in range(states_j):
             factor = np.exp(-net.edge_weights[at + a * states_j + b])
@@ -91,15 +84,14 @@ def left_out_score(net, rows, e, test, least, spare, work):
             work.factors_j[a, b] = factor
     sums_i, squares_i, factors_i = work.sums_i, work.squares_i, work.factors_i
     sums_j, squares_j, factors_j = work.sums_j, work.squares_j, work.factors_j
-    values_i, values_j = columns_i.reshape(-1), columns_j.reshape(-1)
     mix(rows, values_i, START, states_i, j, factors_i, WITH_SQUARES, sums_i, squares_i, scratch)
     mix(rows, values_j, START, states_j, i, factors_j, WITH_SQUARES, sums_j, squares_j, scratch)
     target = net.edge_targets[at : at + states_i * states_j]
     norm, share = _norm_and_share(rows, i, j, target, test, least, columns_i, columns_j, work)
     if share > CLEARLY:
         return norm, share
-    _restore_margins(rows, columns_i, i, j, sums_i, squares_i, factors_i, scratch)
-    _restore_margins(rows, columns_j, j, i, sums_j, squares_j, factors_j, scratch)
+    _restore_margins(rows, values_i, i, j, sums_i, squares_i, factors_i, scratch)
+    _restore_margins(rows, values_j, j, i, sums_j, squares_j, factors_j, scratch)
     return _norm_and_share(rows, i, j, target, test, least, columns_i, columns_j, work)
 
 
