@@ -2,12 +2,15 @@
 
 import streamlit as st
 
-from graftviz.app.frame.compiling import LONG_SECONDS, engine_is_ready, show_engine, show_recorded
-from graftviz.app.frame.engine import enter_page
-from graftviz.app.frame.header import Header, follow_address, write_address
-from graftviz.app.frame.run_files import run_files, run_note
-from graftviz.app.frame.upload import show_upload
-from graftviz.app.frame.view import PLAYER
+from graftviz.app.engine import (
+    LONG_SECONDS,
+    engine_is_ready,
+    enter_page,
+    show_engine,
+    show_recorded,
+)
+from graftviz.app.files import run_files, run_note
+from graftviz.app.frame import Header, follow_address, write_address
 from graftviz.app.grow.analysis import (
     grow_texts,
     show_comparison,
@@ -29,6 +32,8 @@ from graftviz.app.grow.panels import (
 )
 from graftviz.app.grow.state import grow_state
 from graftviz.app.inspect.state import inspect_state
+from graftviz.app.upload import show_upload
+from graftviz.app.view import PLAYER
 from graftviz.reports.texts import catalogue
 
 engine = enter_page("grow")

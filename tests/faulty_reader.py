@@ -10,7 +10,7 @@ import numpy as np
 
 from graftviz import InputError
 from graftviz.app import reader_process
-from graftviz.app.upload_readers import KINDS, UploadKind
+from graftviz.app.reader_process import KINDS, UploadKind
 
 
 def _abort(*_: object) -> None:

@@ -14,8 +14,8 @@ import numpy as np
 from graftviz.app.material import PAGE_PRESET, automatic_values, prepare
 from graftviz.app.player.budget_records import bounded_run
 from graftviz.app.player.dynamics_records import run_progress
-from graftviz.app.player.recorders import RunRecorder, compiled
 from graftviz.app.player.region_records import RegionQuery, Rule, answering, growing
+from graftviz.app.runs import RunRecorder, compiled
 from graftviz.data.sets.registry import dense_network, load_dataset
 from graftviz.data.synthetic.graphs import grid_graph, ising_grid
 from graftviz.data.synthetic.potentials import random_model

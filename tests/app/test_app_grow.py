@@ -18,9 +18,9 @@ from fakes import clear_jobs
 from streamlit.testing.v1 import AppTest
 
 from graftviz import LamPath
-from graftviz.app import run_limits
-from graftviz.app.frame.controls import AUTO
-from graftviz.app.frame.run_files import build_edges, build_file, run_files
+from graftviz.app import material as run_limits
+from graftviz.app.controls import AUTO
+from graftviz.app.files import build_edges, build_file, run_files
 from graftviz.app.grow import analysis
 from graftviz.app.grow.analysis import clicked_point, path_of, stability_json
 from graftviz.app.jobs import EVERYTHING

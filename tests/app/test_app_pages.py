@@ -14,16 +14,14 @@ from app_pages import FIRST_OF_SERVER, open_page, page_at, query_of, run_while, 
 from streamlit.testing.v1 import AppTest
 from waiting import wait_until
 
+from graftviz.app import session as jobs
 from graftviz.app.dynamics.panels import build_result, final_result
-from graftviz.app.executor import Executor
-from graftviz.app.frame import jobs
-from graftviz.app.frame.jobs import Job
-from graftviz.app.frame.live import run_message
-from graftviz.app.frame.view import Mailbox
-from graftviz.app.player.models import ShownModel
+from graftviz.app.jobs import Executor, Job
+from graftviz.app.models import ShownModel
 from graftviz.app.player.region_records import Grown, RegionQuery, growing
 from graftviz.app.regions import state as region_state
 from graftviz.app.regions.state import region_message
+from graftviz.app.view import Mailbox, run_message
 from graftviz.learning.registry import learner_names
 from graftviz.reports.files.dynamics_files import matrix_csv
 

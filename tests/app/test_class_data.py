@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 import graftviz as gv
 from graftviz import InputError
-from graftviz.app.frame.class_data import CLASS_DATA, class_data
+from graftviz.app.url import CLASS_DATA, class_data
 from graftviz.data.sets.public import REGIONS
 from graftviz.learning.trees.chow_liu import ChowLiu
 from graftviz.reports.words.code import learn_command

@@ -11,17 +11,16 @@ from hypothesis import given, settings, strategies as st
 
 from graftviz.app.budget.options import BudgetOptions
 from graftviz.app.dynamics.options import DynamicsOptions
-from graftviz.app.frame.class_data import is_upload
-from graftviz.app.frame.model_source import TRUE, SourceOptions
-from graftviz.app.frame.state import REMEMBERED_LINKS, OptionsPage
-from graftviz.app.frame.url_state import LearnerChoice, parse_options_of, part, write_options_of
 from graftviz.app.grow.options import BranchPoint, GrowOptions, has_presets
 from graftviz.app.inspect.options import InspectOptions
 from graftviz.app.material import UPLOAD
+from graftviz.app.models import TRUE, SourceOptions
 from graftviz.app.prune.options import PruneOptions
 from graftviz.app.race.options import MOST_RACERS, RaceOptions
 from graftviz.app.regions.options import RUN, RegionOptions
 from graftviz.app.reservoir.options import ReservoirOptions
+from graftviz.app.state import REMEMBERED_LINKS, OptionsPage
+from graftviz.app.url import LearnerChoice, is_upload, parse_options_of, part, write_options_of
 from graftviz.data.coding import TableOptions
 from graftviz.learning.registry import learner_class
 from graftviz.utils.options import OptionSpec, option, option_specs

@@ -12,14 +12,13 @@ from app_pages import is_compiling, page_at, run_while
 from streamlit.testing.v1 import AppTest
 
 from graftviz import InputError, load_dataset
-from graftviz.app.executor import Executor
-from graftviz.app.frame import compiling, engine as engine_module
-from graftviz.app.frame.engine import WarmUp
+from graftviz.app import engine as compiling, engine as engine_module
+from graftviz.app.engine import WarmUp
 from graftviz.app.grow.state import GrowState
+from graftviz.app.jobs import Executor
 from graftviz.app.material import Material, prepare
-from graftviz.app.player.models import recorded_model
-from graftviz.app.player.recorders import RunRecorder
-from graftviz.app.player.recording import COMPILING, RecordedRun, record_run, recording
+from graftviz.app.recording import COMPILING, RecordedRun, record_run, recording
+from graftviz.app.runs import RunRecorder, recorded_model
 from graftviz.app.warming import KernelJob
 from graftviz.reports.results import Run
 from graftviz.reports.texts import catalogue, page_text

@@ -23,9 +23,9 @@ from graftviz import (
     PairwiseMRF,
     Run,
 )
+from graftviz.app import runs as region_answers
 from graftviz.app.material import prepare
-from graftviz.app.player import recorders as region_answers
-from graftviz.app.player.recorders import RunRecorder
+from graftviz.app.runs import RunRecorder
 from graftviz.data.sets.dataset import DataSet
 from graftviz.data.synthetic.potentials import joint_probabilities, joint_states
 from graftviz.inference.local.local_model import CUTS

@@ -10,8 +10,8 @@ from fakes import Idle, random_table
 import graftviz as gv
 from graftviz import PairwiseMRF
 from graftviz.app.material import PAGE_DATA, default_options, prepare
-from graftviz.app.player.recording import RecordedRun
-from graftviz.app.session_run import SessionRun
+from graftviz.app.recording import RecordedRun
+from graftviz.app.runs import SessionRun
 from graftviz.data.sets.registry import load_dataset
 from graftviz.data.synthetic.potentials import joint_probabilities, joint_states, sample_exact
 from graftviz.data.table import DiscreteTable

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 import pytest
 
 from graftviz import InputError
-from graftviz.app.executor import Executor, Task
-from graftviz.app.frame.jobs import shared_job
-from graftviz.app.jobs import Job
+from graftviz.app.jobs import Executor, Job, Task
 from graftviz.app.material import SourceCache
+from graftviz.app.session import shared_job
 
 
 @pytest.fixture

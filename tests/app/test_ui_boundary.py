@@ -192,5 +192,5 @@ def test_every_callback_of_the_app_is_guarded() -> None:
     assert len(found) > 10
     bare = [place for place, value, guard in found if not ast.unparse(value).startswith(guard)]
     assert not bare
-    assert "guarded(" in (UI / "frame" / "view.py").read_text(encoding="utf-8")
+    assert "guarded(" in (UI / "view.py").read_text(encoding="utf-8")
     assert "page_boundary()" in (UI.parent.parent / "app.py").read_text(encoding="utf-8")

@@ -23,7 +23,7 @@ from graftviz.app.material import uploaded_series
 def scheduler(monkeypatch: pytest.MonkeyPatch) -> Iterator[Idle]:
     """Executor that advances jobs on request, without jobs of other tests."""
     idle = Idle()
-    monkeypatch.setattr("graftviz.app.frame.jobs.executor", lambda: idle)
+    monkeypatch.setattr("graftviz.app.session.executor", lambda: idle)
     clear_jobs()
     yield idle
     clear_jobs()

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 from waiting import wait_until
 
-from graftviz.app.executor import Executor
+from graftviz.app.jobs import Executor
 
 
 class Counter:

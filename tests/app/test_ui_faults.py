@@ -23,12 +23,12 @@ from test_ui_grow_state import load
 import graftviz
 from graftviz import BestChoice, DiscreteTable, InputError, Step, learn
 from graftviz.app.dynamics.panels import read_series_files
-from graftviz.app.executor import Executor
-from graftviz.app.frame.upload import read_upload
-from graftviz.app.frame.url_state import default_values
 from graftviz.app.grow.state import GrowState
+from graftviz.app.jobs import Executor
 from graftviz.app.material import Upload, prepare
-from graftviz.app.session_run import SessionRun
+from graftviz.app.runs import SessionRun
+from graftviz.app.upload import read_upload
+from graftviz.app.url import default_values
 from graftviz.data.coding import TableOptions
 from graftviz.data.sets.dataset import DataSet
 from graftviz.learning import registry

@@ -14,17 +14,16 @@ import pytest
 from learner_cases import followers_table
 
 from graftviz import BestChoice, DiscreteTable, InputError
-from graftviz.app import run_limits
-from graftviz.app.executor import Executor
-from graftviz.app.frame import runs
-from graftviz.app.frame.view import Mailbox
+from graftviz.app import material as run_limits, runs
 from graftviz.app.grow import live, state as grow_state
 from graftviz.app.grow.live import grow_message
 from graftviz.app.grow.options import BranchPoint
 from graftviz.app.grow.panels import row_stops
 from graftviz.app.grow.state import GrowState
+from graftviz.app.jobs import Executor
 from graftviz.app.material import PAGE_DATA, UPLOAD, Material, Upload, prepare
-from graftviz.app.session_run import SessionRun
+from graftviz.app.runs import SessionRun
+from graftviz.app.view import Mailbox
 from graftviz.data.sets.dataset import DataSet
 from graftviz.learning.base import Learner
 from graftviz.reports.replay.plain import share_of

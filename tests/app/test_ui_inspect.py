@@ -16,8 +16,6 @@ import pytest
 from waiting import wait_until
 
 from graftviz import PairwiseMRF, infer, load_dataset
-from graftviz.app.executor import Executor
-from graftviz.app.frame.model_source import FILE
 from graftviz.app.grow.state import GrowState
 from graftviz.app.inspect import state as inspect_state
 from graftviz.app.inspect.group_state import GroupTables
@@ -25,8 +23,10 @@ from graftviz.app.inspect.options import MOST_TARGETS
 from graftviz.app.inspect.queries import joint_frame, partition_words, query_formula
 from graftviz.app.inspect.results import matching_rows, model_files, state_names
 from graftviz.app.inspect.state import InspectedModel, InspectState
+from graftviz.app.jobs import Executor
 from graftviz.app.material import Upload, prepare
-from graftviz.app.player.models import Loaded, fingerprint_of
+from graftviz.app.models import FILE
+from graftviz.app.runs import Loaded, fingerprint_of
 from graftviz.inference.inspection import mutual_informations
 from graftviz.inference.queries import CHOICES, answer_steps
 from graftviz.reports.files.tables import edge_frame

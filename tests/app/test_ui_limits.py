@@ -11,11 +11,10 @@ import pytest
 from fakes import random_table
 
 from graftviz.__main__ import main
-from graftviz.app import run_limits
-from graftviz.app.executor import Executor
+from graftviz.app import material as run_limits
 from graftviz.app.grow.state import GrowState
-from graftviz.app.material import prepare
-from graftviz.app.run_limits import RunCheck, fewer_edges, judge
+from graftviz.app.jobs import Executor
+from graftviz.app.material import RunCheck, fewer_edges, judge, prepare
 from graftviz.data.sets.registry import load_dataset
 from graftviz.learning.registry import learner_class
 from graftviz.reports.words.code import learn_command

@@ -11,12 +11,12 @@ from fakes import finished_run
 from learner_cases import followers_table
 
 from graftviz import DiscreteTable, ForcedPruning, Run
-from graftviz.app.executor import Executor
-from graftviz.app.frame import runs as session_runs
+from graftviz.app import runs as session_runs
+from graftviz.app.jobs import Executor
 from graftviz.app.material import Material, prepare
 from graftviz.app.player import prune_records
-from graftviz.app.player.recorders import PruneRecorder
 from graftviz.app.prune.state import PruneState
+from graftviz.app.runs import PruneRecorder
 from graftviz.data.sets.dataset import DataSet
 from graftviz.learning.pruning.forced_pruning import HEURISTICS
 from graftviz.learning.pruning.structure_fit import rows_of

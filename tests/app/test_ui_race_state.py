@@ -10,11 +10,9 @@ import pytest
 from learner_cases import followers_table
 
 from graftviz import FirstHit
-from graftviz.app import run_limits
-from graftviz.app.executor import Executor
-from graftviz.app.frame import learning, runs
+from graftviz.app import material as run_limits, runs, runs as recorders, state as learning
+from graftviz.app.jobs import Executor
 from graftviz.app.material import Material, prepare
-from graftviz.app.player import recorders
 from graftviz.app.race.options import LINE_UP, MOST_RACERS
 from graftviz.app.race.state import EDGES_A_VARIABLE, RaceState
 from graftviz.data.sets.dataset import DataSet

@@ -16,8 +16,7 @@ from fakes import random_table
 from waiting import wait_until
 
 from graftviz import ChowLiu, InputError, learn, read_table
-from graftviz.app.reader_process import BusyError, Reader
-from graftviz.app.upload_readers import UploadedFile
+from graftviz.app.reader_process import BusyError, Reader, UploadedFile
 from graftviz.data.coding import TableOptions
 from graftviz.data.reading.reading import read_rows
 from graftviz.data.series.reading import read_parents, read_series

@@ -7,7 +7,7 @@ import pytest
 
 from graftviz import InputError, PairwiseMRF
 from graftviz.app.material import UPLOAD
-from graftviz.app.player.models import ShownModel, check_size, grid_model, uploaded_model
+from graftviz.app.models import ShownModel, check_size, grid_model, uploaded_model
 from graftviz.app.regions.options import GRID, RUN
 from graftviz.app.regions.state import RegionState
 from graftviz.inference.local.marginal import promising_query

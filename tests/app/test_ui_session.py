@@ -8,8 +8,7 @@ import pytest
 from app_pages import open_page, sentences
 from streamlit.runtime.caching import clear_session_resource_cache
 
-from graftviz.app.executor import Executor
-from graftviz.app.jobs import Job
+from graftviz.app.jobs import Executor, Job
 from graftviz.app.session import Session
 
 APP_TEST_SESSION = "test session id"  # all pages of these tests are one session

@@ -11,10 +11,9 @@ import pytest
 from waiting import wait_until
 
 from graftviz import InputError
-from graftviz.app import session_run
-from graftviz.app.executor import Executor
-from graftviz.app.player.recorders import Recorder, to_json
-from graftviz.app.session_run import SessionRun
+from graftviz.app import runs as session_run
+from graftviz.app.jobs import Executor
+from graftviz.app.runs import Recorder, SessionRun, to_json
 
 
 class CountingRecorder(Recorder):

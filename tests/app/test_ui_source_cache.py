@@ -13,16 +13,14 @@ import numpy as np
 import pytest
 from fakes import Idle
 
-from graftviz.app import material, upload_reading as reading
+from graftviz.app import material, upload, upload as reading
 from graftviz.app.dynamics import state as dynamics_state
 from graftviz.app.dynamics.options import DynamicsOptions, plan_of
 from graftviz.app.dynamics.panels import read_series_files
 from graftviz.app.dynamics.state import source
-from graftviz.app.frame import upload
-from graftviz.app.frame.url_state import default_values
 from graftviz.app.grow.state import GrowState
 from graftviz.app.material import UPLOAD, Material, SourceCache, UploadedSeries, UploadedTable
-from graftviz.app.player.models import ShownModel, grid_model, uploaded_model
+from graftviz.app.models import ShownModel, grid_model, uploaded_model
 from graftviz.app.player.region_records import RegionQuery
 from graftviz.app.prune.state import PruneState
 from graftviz.app.race.state import RaceState
@@ -30,6 +28,7 @@ from graftviz.app.regions import models as region_models, state as region_state
 from graftviz.app.regions.models import link_of_grow_page, model_of_run
 from graftviz.app.regions.state import RegionState
 from graftviz.app.session import executor
+from graftviz.app.url import default_values
 from graftviz.data.coding import TableOptions
 from graftviz.data.synthetic.graphs import ising_grid
 from graftviz.model.readwrite.records import ModelFile

@@ -14,16 +14,15 @@ from fakes import random_table
 from streamlit.testing.v1 import AppTest
 
 from graftviz import BestChoice, PairwiseMRF, load_dataset
-from graftviz.app.frame import compiling, engine as engine_module
-from graftviz.app.frame.engine import WarmUp
-from graftviz.app.frame.runs import RunPlan, new_run
+from graftviz.app import engine as compiling, engine as engine_module
+from graftviz.app.engine import WarmUp
 from graftviz.app.inspect import state as inspect_state
 from graftviz.app.material import PAGE_PRESET, Material, prepare
-from graftviz.app.player.models import Loaded, grid_model
-from graftviz.app.player.recorders import RunRecorder
+from graftviz.app.models import grid_model
 from graftviz.app.player.region_records import RegionQuery, answering, growing
 from graftviz.app.regions.state import COUPLINGS, FIELDS
 from graftviz.app.reservoir import jobs as reservoir_jobs
+from graftviz.app.runs import Loaded, RunPlan, RunRecorder, new_run
 from graftviz.app.warming import (
     KernelJob,
     first_jobs,
@@ -179,7 +178,7 @@ def page_of_engine(engine):
     """Show a page that needs an engine; Streamlit runs this source on its own."""
     import streamlit as st  # noqa: PLC0415
 
-    from graftviz.app.frame.compiling import engine_is_ready  # noqa: PLC0415
+    from graftviz.app.engine import engine_is_ready  # noqa: PLC0415
 
     if engine_is_ready(engine, "race"):
         st.text("the page")

@@ -11,7 +11,7 @@ import pytest
 from waiting import eventually
 
 from graftviz import load_dataset
-from graftviz.app.executor import Executor
+from graftviz.app.jobs import Executor
 from graftviz.app.material import prepare
 from graftviz.app.race.state import RaceState
 from graftviz.evaluation.race import COLUMNS, Race, column_results

@@ -18,9 +18,8 @@ from graftviz import (
     influence_matrix,
     local_marginal,
 )
+from graftviz.app.models import grid_model
 from graftviz.app.player import region_records
-from graftviz.app.player.models import grid_model
-from graftviz.app.player.recorders import to_json
 from graftviz.app.player.region_records import (
     AnsweredStep,
     Grown,
@@ -34,6 +33,7 @@ from graftviz.app.player.region_records import (
     step_records,
 )
 from graftviz.app.regions.options import RegionOptions, question_of
+from graftviz.app.runs import to_json
 from graftviz.data.synthetic.graphs import grid_graph, ising_grid
 from graftviz.data.synthetic.potentials import random_model
 from graftviz.inference.local.influence import influence_of

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graftviz.app.frame.url_state import fingerprint_part, reading_part, seed_option, step_option
 from graftviz.app.material import UPLOAD
+from graftviz.app.url import fingerprint_part, reading_part, seed_option, step_option
 from graftviz.data.sets.registry import DENSE, DENSE_TITLE, dataset_title
 from graftviz.evaluation.tradeoff import BOUNDS, COSTS, QUALITIES
 from graftviz.learning.bounded.bounded_inference import BoundedInference, Complexity, Norm

@@ -6,13 +6,11 @@ import streamlit as st
 
 from graftviz.app.budget.options import slider_of
 from graftviz.app.budget.state import BudgetState
-from graftviz.app.frame.chart import show_figure
-from graftviz.app.frame.controls import show_option
-from graftviz.app.frame.header import ModelMenu, PageFile
-from graftviz.app.frame.panels import show_settings, show_until
-from graftviz.app.frame.run_files import learn_menu, model_files
+from graftviz.app.controls import show_option, show_settings, show_until
+from graftviz.app.files import learn_menu, model_files, show_figure
+from graftviz.app.frame import ModelMenu, PageFile
 from graftviz.app.material import UPLOAD
-from graftviz.app.player.models import Loaded
+from graftviz.app.runs import Loaded
 from graftviz.evaluation.tradeoff import at_equal_cost
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.reports.figures.budget import partition_figure, quality_figure

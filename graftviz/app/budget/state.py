@@ -11,12 +11,16 @@ import numpy as np
 import streamlit as st
 
 from graftviz.app.budget.options import PLACES, RESETS, BudgetOptions, slider_of
-from graftviz.app.frame.built_in import material
-from graftviz.app.frame.jobs import shared_job
-from graftviz.app.frame.learning import with_reading
-from graftviz.app.frame.state import RunPage
 from graftviz.app.jobs import Job
-from graftviz.app.material import UPLOAD, Material, SourceCache, UploadedTable, prepare
+from graftviz.app.material import (
+    UPLOAD,
+    Material,
+    RunCheck,
+    SourceCache,
+    UploadedTable,
+    judge,
+    prepare,
+)
 from graftviz.app.player.budget_records import (
     BoundedProgress,
     Budget,
@@ -24,7 +28,8 @@ from graftviz.app.player.budget_records import (
     budget_graph,
     run_record,
 )
-from graftviz.app.run_limits import RunCheck, judge
+from graftviz.app.session import material, shared_job
+from graftviz.app.state import RunPage, with_reading
 from graftviz.data.sets.registry import DENSE, dense_network
 from graftviz.data.table import DiscreteTable
 from graftviz.evaluation.tradeoff import BOUNDS, MeasuredPath, measuring_path

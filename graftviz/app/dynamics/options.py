@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from graftviz.app.frame.url_state import fingerprint_part, seed_option, step_option
-from graftviz.app.material import UPLOAD
-from graftviz.app.run_limits import ASK_SECONDS, RunCheck
+from graftviz.app.material import ASK_SECONDS, UPLOAD, RunCheck
+from graftviz.app.url import fingerprint_part, seed_option, step_option
 from graftviz.data.series.reading import SeriesOptions
 from graftviz.dynamics.base import DynamicsLearner
 from graftviz.dynamics.learners import LEARNERS, ScalableStructure, SolverOptions, takes_parents

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import pandas as pd
 import streamlit as st
 
+from graftviz.app.controls import show_notices, show_option, show_options, show_settings, show_until
 from graftviz.app.dynamics.options import (
     MOST_PARENTS,
     OF_LEARNING,
@@ -19,15 +20,12 @@ from graftviz.app.dynamics.options import (
     seeds_of,
 )
 from graftviz.app.dynamics.state import ComparedMethods, DynamicsState
-from graftviz.app.frame.chart import show_figure
-from graftviz.app.frame.controls import show_option, show_options
-from graftviz.app.frame.header import ModelMenu, PageFile
-from graftviz.app.frame.panels import show_notices, show_settings, show_until
-from graftviz.app.frame.upload import Files, UploadForm, show_uploaders
-from graftviz.app.frame.view import DYNAMICS
+from graftviz.app.files import show_figure
+from graftviz.app.frame import ModelMenu, PageFile
 from graftviz.app.material import UPLOAD, UploadedSeries, uploaded_series
-from graftviz.app.upload_readers import SeriesUpload
-from graftviz.app.upload_reading import read_files
+from graftviz.app.reader_process import SeriesUpload
+from graftviz.app.upload import Files, UploadForm, read_files, show_uploaders
+from graftviz.app.view import DYNAMICS
 from graftviz.dynamics.learners import LEARNERS, takes_parents
 from graftviz.dynamics.learning import DynamicsResult
 from graftviz.dynamics.measuring import Curves, Measured, load_sample

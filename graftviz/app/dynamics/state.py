@@ -24,10 +24,8 @@ from graftviz.app.dynamics.options import (
     plan_of,
     seeds_of,
 )
-from graftviz.app.frame.jobs import shared_job
-from graftviz.app.frame.state import RunPage
 from graftviz.app.jobs import Job
-from graftviz.app.material import UPLOAD, UploadedSeries
+from graftviz.app.material import UPLOAD, RunCheck, UploadedSeries
 from graftviz.app.player.dynamics_records import (
     RunProgress,
     influence_graph,
@@ -35,7 +33,8 @@ from graftviz.app.player.dynamics_records import (
     prediction_record,
     run_progress,
 )
-from graftviz.app.run_limits import RunCheck
+from graftviz.app.session import shared_job
+from graftviz.app.state import RunPage
 from graftviz.dynamics.base import DynamicsLearner
 from graftviz.dynamics.learners import LEARNERS, ScalableStructure, has_seeds
 from graftviz.dynamics.measuring import (

@@ -10,17 +10,15 @@ import numpy as np
 import streamlit as st
 
 from graftviz.app.boundary import bounded, guarded
-from graftviz.app.frame.chart import show_figure
-from graftviz.app.frame.controls import show_button
-from graftviz.app.frame.header import Tool
-from graftviz.app.frame.jobs import shared_job
-from graftviz.app.frame.panels import show_until
+from graftviz.app.controls import show_button, show_until
+from graftviz.app.files import show_figure
+from graftviz.app.frame import Tool
 from graftviz.app.grow.options import option_names
 from graftviz.app.grow.state import GrowState
 from graftviz.app.jobs import Job
 from graftviz.app.material import Material, SourceCache
-from graftviz.app.player.recorders import preset_title, to_json
-from graftviz.app.session_run import SessionRun
+from graftviz.app.runs import SessionRun, preset_title, to_json
+from graftviz.app.session import shared_job
 from graftviz.data.table import DiscreteTable
 from graftviz.evaluation.selection.fits import with_plain_test
 from graftviz.evaluation.selection.intervals import EdgeIntervals

@@ -11,12 +11,12 @@ from typing import Any
 import streamlit as st
 
 from graftviz.app.boundary import bounded
-from graftviz.app.frame.view import PLAYER, Mailbox
 from graftviz.app.grow.analysis import stability_json
 from graftviz.app.grow.options import option_names
 from graftviz.app.grow.state import GrowState
 from graftviz.app.jobs import EVERYTHING
-from graftviz.app.session_run import SessionRun
+from graftviz.app.runs import SessionRun
+from graftviz.app.view import PLAYER, Mailbox
 from graftviz.reports.replay.plain import json_object, share_of, whole_number
 from graftviz.utils.wording import plain
 

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from graftviz.app.frame.header import Tool
-from graftviz.app.frame.jobs import shared_job
-from graftviz.app.frame.panels import show_until
+from graftviz.app.controls import show_until
+from graftviz.app.frame import Tool
 from graftviz.app.grow.analysis import grow_texts, set_open, show_while_open
 from graftviz.app.grow.state import GrowState
 from graftviz.app.jobs import Job
 from graftviz.app.material import SourceCache
-from graftviz.app.session_run import SessionRun
+from graftviz.app.runs import SessionRun
+from graftviz.app.session import shared_job
 from graftviz.learning.registry import learner_class
 from graftviz.reports.results import Run
 from graftviz.reports.texts import catalogue

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from graftviz.app.frame.url_state import (
+from graftviz.app.url import (
     BEST,
     MAX_STEP,
     DataOptions,

@@ -5,25 +5,27 @@ from __future__ import annotations
 import streamlit as st
 
 from graftviz.app.boundary import guarded
-from graftviz.app.frame.class_data import CLASS_DATA, class_data
-from graftviz.app.frame.controls import PRESET, control_words, follow_value, help_text, show_button
-from graftviz.app.frame.header import ModelMenu, Tool
-from graftviz.app.frame.panels import (
+from graftviz.app.controls import (
+    PRESET,
+    control_words,
+    follow_value,
+    help_text,
     main_options_first,
+    show_button,
     show_data,
     show_learner_options,
     show_learners,
     show_notices,
 )
-from graftviz.app.frame.run_files import run_menu
-from graftviz.app.frame.teaching import take_tour
-from graftviz.app.frame.url_state import BEST
-from graftviz.app.frame.view import PLAYER
+from graftviz.app.files import run_menu
+from graftviz.app.frame import ModelMenu, Tool, take_tour
 from graftviz.app.grow.analysis import SAMPLES, compare_tool, grow_texts, path_tool, stability_tool
 from graftviz.app.grow.not_found import not_found_tool
 from graftviz.app.grow.options import FEWEST_ROWS
 from graftviz.app.grow.state import GrowState
-from graftviz.app.session_run import SessionRun
+from graftviz.app.runs import SessionRun
+from graftviz.app.url import BEST, CLASS_DATA, class_data
+from graftviz.app.view import PLAYER
 from graftviz.learning.registry import learner_class
 from graftviz.reports.texts import catalogue
 from graftviz.utils.options import option_words

@@ -6,18 +6,14 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
 
-from graftviz.app.executor import Queue
-from graftviz.app.frame.built_in import material
-from graftviz.app.frame.learning import Entry, LearningPage, Load, MakeRecorder, with_choice
-from graftviz.app.frame.url_state import BEST, LearnerChoice
 from graftviz.app.grow.options import BranchPoint, GrowOptions, has_presets, option_names
-from graftviz.app.jobs import EVERYTHING
-from graftviz.app.material import PAGE_PRESET, Material, uploaded_table
-from graftviz.app.player.recorders import RunRecorder
-from graftviz.app.player.recording import RecordedRun, recording
-from graftviz.app.run_limits import fewer_edges
-from graftviz.app.session import opened_state, page_state, queue
-from graftviz.app.session_run import SessionRun
+from graftviz.app.jobs import EVERYTHING, Queue
+from graftviz.app.material import PAGE_PRESET, Material, fewer_edges, uploaded_table
+from graftviz.app.recording import RecordedRun, recording
+from graftviz.app.runs import RunRecorder, SessionRun
+from graftviz.app.session import material, opened_state, page_state, queue
+from graftviz.app.state import Entry, LearningPage, Load, MakeRecorder, with_choice
+from graftviz.app.url import BEST, LearnerChoice
 from graftviz.learning.run import Branch
 from graftviz.reports.words.code import learn_command
 from graftviz.reports.words.phrases import plural

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from graftviz.app.frame.jobs import shared_job
 from graftviz.app.jobs import Job, Watching
-from graftviz.app.material import SourceCache
-from graftviz.app.run_limits import MOST_SECONDS
+from graftviz.app.material import MOST_SECONDS, SourceCache
+from graftviz.app.session import shared_job
 from graftviz.data.table import DiscreteTable
 from graftviz.evaluation.selection.groups import (
     GroupProgress,

@@ -9,15 +9,14 @@ import pandas as pd
 import streamlit as st
 
 from graftviz.app.boundary import guarded
-from graftviz.app.frame.controls import follow_value, show_button
-from graftviz.app.frame.header import PageFile, file_button
-from graftviz.app.frame.panels import show_problem, show_until
-from graftviz.app.frame.upload import Files, UploadForm, read_whole_table, show_uploaders
-from graftviz.app.frame.url_state import default_values
+from graftviz.app.controls import follow_value, show_button, show_problem, show_until
+from graftviz.app.frame import PageFile, file_button
 from graftviz.app.inspect.group_state import PERMUTATIONS, GroupProgress, GroupState, GroupTables
 from graftviz.app.inspect.results import frame_csv, inspect_texts, state_names
 from graftviz.app.inspect.state import InspectedModel, InspectState
 from graftviz.app.jobs import Job
+from graftviz.app.upload import Files, UploadForm, read_whole_table, show_uploaders
+from graftviz.app.url import default_values
 from graftviz.data.coding import TableOptions
 from graftviz.data.table import DiscreteTable
 from graftviz.reports.words.phrases import short

@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graftviz.app.frame.model_source import SourceOptions, inner_query, inner_text
-from graftviz.app.frame.url_state import LinkReader, parse_options_of, part, write_options_of
+from graftviz.app.models import SourceOptions, inner_query, inner_text
+from graftviz.app.url import LinkReader, parse_options_of, part, write_options_of
 from graftviz.inference.queries import AUTOMATIC, Choice
 from graftviz.utils.options import option
 from graftviz.utils.wording import quoted

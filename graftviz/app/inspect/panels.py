@@ -9,20 +9,19 @@ from typing import Any
 import streamlit as st
 
 from graftviz.app.boundary import bounded, guarded
-from graftviz.app.frame.controls import follow_value, replaceable, show_button, show_option
-from graftviz.app.frame.engine import warm_up
-from graftviz.app.frame.header import Header, ModelMenu, write_address
-from graftviz.app.frame.model_source import FILE, LEARNED, TRUE, ModelSource
-from graftviz.app.frame.panels import (
+from graftviz.app.controls import (
+    follow_value,
+    replaceable,
     show_awaiting_file,
+    show_button,
     show_learners,
+    show_option,
     show_problem,
     show_until,
     show_warnings,
 )
-from graftviz.app.frame.upload import model_form
-from graftviz.app.frame.url_state import write_options_of
-from graftviz.app.frame.view import INSPECT
+from graftviz.app.engine import warm_up
+from graftviz.app.frame import Header, ModelMenu, write_address
 from graftviz.app.grow.options import GrowOptions
 from graftviz.app.inspect import results
 from graftviz.app.inspect.groups import show_groups
@@ -30,7 +29,11 @@ from graftviz.app.inspect.options import MATRIX, InspectOptions
 from graftviz.app.inspect.queries import partition_words, show_evidence_upload, show_query
 from graftviz.app.inspect.results import inspect_texts
 from graftviz.app.inspect.state import InspectedModel, InspectState
-from graftviz.app.player.models import Loaded
+from graftviz.app.models import FILE, LEARNED, TRUE, ModelSource
+from graftviz.app.runs import Loaded
+from graftviz.app.upload import model_form
+from graftviz.app.url import write_options_of
+from graftviz.app.view import INSPECT
 from graftviz.inference.queries import CHOICES
 from graftviz.learning.registry import learner_class
 from graftviz.reports.texts import catalogue

@@ -7,14 +7,13 @@ import pandas as pd
 import streamlit as st
 
 from graftviz.app.boundary import guarded
-from graftviz.app.frame.controls import follow_value
-from graftviz.app.frame.header import PageFile, file_button
-from graftviz.app.frame.panels import show_problem, show_until
+from graftviz.app.controls import follow_value, show_problem, show_until
+from graftviz.app.frame import PageFile, file_button
 from graftviz.app.inspect.options import MOST_TARGETS
 from graftviz.app.inspect.results import frame_csv, inspect_texts
 from graftviz.app.inspect.state import InspectedModel, InspectState
 from graftviz.app.jobs import Job
-from graftviz.app.upload_reading import read_files
+from graftviz.app.upload import read_files
 from graftviz.inference.queries import Answer, JointAnswer
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.reports.words.phrases import short

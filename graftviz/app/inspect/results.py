@@ -11,10 +11,9 @@ import pandas as pd
 import streamlit as st
 
 from graftviz.app.boundary import guarded
-from graftviz.app.frame.chart import show_figure
-from graftviz.app.frame.controls import replaceable, show_button
-from graftviz.app.frame.header import PageFile
-from graftviz.app.frame.panels import show_until
+from graftviz.app.controls import replaceable, show_button, show_until
+from graftviz.app.files import show_figure
+from graftviz.app.frame import PageFile
 from graftviz.app.inspect.state import InspectedModel, InspectState
 from graftviz.inference.inspection import (
     STATUS_WORDS,

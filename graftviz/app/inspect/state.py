@@ -12,21 +12,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graftviz.app.executor import Queue
-from graftviz.app.frame.built_in import material
-from graftviz.app.frame.jobs import shared_job
-from graftviz.app.frame.model_source import FILE, LEARNED, TRUE, ModelSource, SourceOptions
-from graftviz.app.frame.state import PageState
-from graftviz.app.frame.url_state import default_values, parse_options_of, write_options_of
 from graftviz.app.grow.state import GrowState, opened_grow_state
 from graftviz.app.inspect.group_state import GroupState
 from graftviz.app.inspect.options import COMMUNITY, INFORMATION, InspectOptions
-from graftviz.app.jobs import Job, Watching
+from graftviz.app.jobs import Job, Queue, Watching
 from graftviz.app.material import Material
+from graftviz.app.models import FILE, LEARNED, TRUE, ModelSource, SourceOptions
 from graftviz.app.player.inspect_records import model_graph
-from graftviz.app.player.models import Loaded
-from graftviz.app.player.recorders import to_json
-from graftviz.app.session import page_state, queue
+from graftviz.app.runs import Loaded, to_json
+from graftviz.app.session import material, page_state, queue, shared_job
+from graftviz.app.state import PageState
+from graftviz.app.url import default_values, parse_options_of, write_options_of
 from graftviz.data.table import DiscreteTable
 from graftviz.inference.beliefs import Beliefs
 from graftviz.inference.inspection import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graftviz.app.player.models import Loaded
+from graftviz.app.runs import Loaded
 from graftviz.inference.beliefs import Beliefs
 from graftviz.inference.inspection import (
     STATUS_WORDS,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graftviz.app.frame.url_state import MAX_STEP, DataOptions, data_option, part, texts
+from graftviz.app.url import MAX_STEP, DataOptions, data_option, part, texts
 from graftviz.learning.pruning.forced_pruning import ForcedPruning
 from graftviz.utils.options import option
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graftviz.app.frame.panels import show_data, show_learner_options
+from graftviz.app.controls import show_data, show_learner_options
 from graftviz.app.prune.state import PruneState
 from graftviz.learning.pruning.forced_pruning import ForcedPruning
 from graftviz.utils.options import option_specs

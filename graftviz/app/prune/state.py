@@ -9,15 +9,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from graftviz.app.executor import Queue
-from graftviz.app.frame.built_in import material
-from graftviz.app.frame.learning import Entry, Load, SideBySidePage
-from graftviz.app.frame.url_state import LearnerChoice
+from graftviz.app.jobs import Queue
 from graftviz.app.material import Material
 from graftviz.app.player.prune_records import prune_header
-from graftviz.app.player.recorders import PruneRecorder
 from graftviz.app.prune.options import PruneOptions
-from graftviz.app.session import page_state, queue
+from graftviz.app.runs import PruneRecorder
+from graftviz.app.session import material, page_state, queue
+from graftviz.app.state import Entry, Load, SideBySidePage
+from graftviz.app.url import LearnerChoice
 from graftviz.learning.pruning.forced_pruning import HEURISTICS, ForcedPruning
 
 # Some exchanges, of a few edges each, make three runs that can be watched and compared in class.

@@ -10,7 +10,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from graftviz.app.frame.url_state import DataOptions, LearnerChoice, LinkReader, changes_text, part
+from graftviz.app.url import DataOptions, LearnerChoice, LinkReader, changes_text, part
 from graftviz.evaluation.race import AXES
 from graftviz.learning.registry import learner_class, learner_names
 from graftviz.utils.options import option

@@ -8,21 +8,22 @@ from functools import partial
 import streamlit as st
 
 from graftviz.app.boundary import guarded
-from graftviz.app.frame.controls import show_button, show_option
-from graftviz.app.frame.header import PageFile
-from graftviz.app.frame.panels import (
+from graftviz.app.controls import (
     main_options_first,
+    show_button,
     show_data,
     show_learner_options,
     show_learners,
     show_notices,
+    show_option,
     show_warnings,
 )
-from graftviz.app.frame.run_files import run_files
-from graftviz.app.frame.view import RACE
+from graftviz.app.files import run_files
+from graftviz.app.frame import PageFile
 from graftviz.app.jobs import DOWNLOAD_WAIT
 from graftviz.app.race.options import LINE_UP, MOST_RACERS
 from graftviz.app.race.state import RaceState
+from graftviz.app.view import RACE
 from graftviz.evaluation.race import Race
 from graftviz.learning.registry import learner_class
 from graftviz.reports.figures.race import race_figure

@@ -7,16 +7,14 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from graftviz.app.executor import Queue
-from graftviz.app.frame.built_in import material
-from graftviz.app.frame.learning import Entry, LearningPage, Load, SideBySidePage
-from graftviz.app.frame.url_state import LearnerChoice
+from graftviz.app.jobs import Queue
 from graftviz.app.material import Material, automatic_values
 from graftviz.app.player.race_records import race_header
-from graftviz.app.player.recorders import RaceRecorder
 from graftviz.app.race.options import END, LINE_UP, MOST_RACERS, RaceOptions
-from graftviz.app.session import page_state, queue
-from graftviz.app.session_run import SessionRun
+from graftviz.app.runs import RaceRecorder, SessionRun
+from graftviz.app.session import material, page_state, queue
+from graftviz.app.state import Entry, LearningPage, Load, SideBySidePage
+from graftviz.app.url import LearnerChoice
 from graftviz.evaluation.race import AXES, Race, distinct_names
 from graftviz.learning.base import Learner
 from graftviz.learning.registry import learner_class

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import streamlit as st
 
-from graftviz.app.frame.built_in import material
-from graftviz.app.frame.jobs import BUSY, LONGEST_WAIT, last_value
-from graftviz.app.frame.model_source import ModelSource, SourceOptions, inner_query, inner_text
-from graftviz.app.frame.url_state import parse_options_of
 from graftviz.app.grow.options import GrowOptions
 from graftviz.app.grow.state import GrowState, opened_grow_state
 from graftviz.app.material import UPLOAD
-from graftviz.app.player.models import ShownModel, learned_model, placed_model
-from graftviz.app.session import executor
+from graftviz.app.models import (
+    ModelSource,
+    ShownModel,
+    SourceOptions,
+    inner_query,
+    inner_text,
+    learned_model,
+    placed_model,
+)
+from graftviz.app.session import BUSY, LONGEST_WAIT, executor, last_value, material
+from graftviz.app.url import parse_options_of
 from graftviz.utils.errors import InputError
 
 _USUAL_RUN = "default"  # the link of a run whose address is empty

@@ -6,15 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graftviz.app.frame.url_state import (
-    LinkReader,
-    fingerprint_part,
-    part,
-    seed_option,
-    step_option,
-)
 from graftviz.app.material import UPLOAD
 from graftviz.app.player.region_records import RULES, RegionQuery
+from graftviz.app.url import LinkReader, fingerprint_part, part, seed_option, step_option
 from graftviz.data.sets.registry import dataset_title
 from graftviz.inference.local.local_model import Cut
 from graftviz.inference.local.marginal import Bound, Expansion, ExpansionOptions, Growth

@@ -5,17 +5,17 @@ from __future__ import annotations
 import streamlit as st
 
 from graftviz.app.boundary import bounded, guarded
-from graftviz.app.frame.controls import help_text, show_button, show_options
-from graftviz.app.frame.header import ModelMenu, PageFile
-from graftviz.app.frame.panels import show_settings
-from graftviz.app.frame.run_files import model_files
-from graftviz.app.frame.upload import model_form
-from graftviz.app.frame.view import REGION
+from graftviz.app.controls import help_text, show_button, show_options, show_settings
+from graftviz.app.files import model_files
+from graftviz.app.frame import ModelMenu, PageFile
 from graftviz.app.material import UPLOAD
-from graftviz.app.player.models import Loaded, ShownModel, uploaded_model
+from graftviz.app.models import ShownModel, uploaded_model
 from graftviz.app.regions.models import link_of_grow_page
 from graftviz.app.regions.options import GRID, RUN, question_of
 from graftviz.app.regions.state import RegionState, region, region_message
+from graftviz.app.runs import Loaded
+from graftviz.app.upload import model_form
+from graftviz.app.view import REGION
 from graftviz.inference.local.marginal import ExpansionOptions
 from graftviz.reports.files.tables import region_csv
 from graftviz.reports.texts import catalogue

@@ -9,12 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from graftviz.app.frame.jobs import BUSY, LONGEST_WAIT, shared_job
-from graftviz.app.frame.state import OptionsPage
-from graftviz.app.frame.view import Mailbox
 from graftviz.app.material import UPLOAD
-from graftviz.app.player.models import ShownModel, grid_model
-from graftviz.app.player.recorders import to_json
+from graftviz.app.models import ShownModel, grid_model
 from graftviz.app.player.region_records import (
     Grown,
     RegionQuery,
@@ -40,6 +36,10 @@ from graftviz.app.regions.options import (
     RegionOptions,
     question_of,
 )
+from graftviz.app.runs import to_json
+from graftviz.app.session import BUSY, LONGEST_WAIT, shared_job
+from graftviz.app.state import OptionsPage
+from graftviz.app.view import Mailbox
 from graftviz.inference.local.influence import Influence, coefficient_map, influence_of
 from graftviz.reports.replay.plain import whole_number
 from graftviz.reports.words.phrases import short

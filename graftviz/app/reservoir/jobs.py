@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from graftviz.app.frame.jobs import last_value
+from graftviz.app.session import last_value
 from graftviz.data.sets.registry import load_dataset
 from graftviz.data.table import DiscreteTable
 from graftviz.evaluation.reservoir import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from graftviz.app.frame.url_state import seed_option
+from graftviz.app.url import seed_option
 from graftviz.evaluation.reservoir import MOST_DRAWS, MOST_TRIALS, MOST_VARIABLES
 from graftviz.utils.options import check_options, option
 

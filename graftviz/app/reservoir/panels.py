@@ -6,16 +6,14 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from graftviz.app.frame.built_in import material
-from graftviz.app.frame.chart import show_figure
-from graftviz.app.frame.controls import show_option, show_options
-from graftviz.app.frame.header import ModelMenu, PageFile
-from graftviz.app.frame.panels import show_settings
-from graftviz.app.frame.run_files import learn_menu, model_files
-from graftviz.app.frame.state import OptionsPage
-from graftviz.app.player.models import Loaded
+from graftviz.app.controls import show_option, show_options, show_settings
+from graftviz.app.files import learn_menu, model_files, show_figure
+from graftviz.app.frame import ModelMenu, PageFile
 from graftviz.app.reservoir import jobs
 from graftviz.app.reservoir.options import ReservoirOptions
+from graftviz.app.runs import Loaded
+from graftviz.app.session import material
+from graftviz.app.state import OptionsPage
 from graftviz.data.sets.registry import dataset_title, load_dataset
 from graftviz.evaluation.reservoir import RankedStep
 from graftviz.learning.grafting.reservoir import activation

@@ -7,8 +7,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
-from graftviz.app.frame.header import PageFile, file_button
-from graftviz.app.frame.teaching import teaching_query
+from graftviz.app.frame import PageFile, file_button, teaching_query
 from graftviz.evaluation.benchmarks.sweep_files import html_page
 from graftviz.reports.texts import catalogue
 from graftviz.reports.words.lessons import (

@@ -1,27 +1,32 @@
-"""Source of a model: a run, the true model of a data set, or a file.
+"""Models that Inspect and Regions show: of a run, the true one of a data set, or from a file.
 
-Invalid settings leave the shown model unchanged, with a sentence that explains why. Streamlit is
-not imported here.
+Streamlit is not imported here.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from graftviz.app.frame.class_data import is_upload
-from graftviz.app.frame.state import no_step_words
-from graftviz.app.frame.url_state import LinkReader, part
+import numpy as np
+
 from graftviz.app.grow.options import GrowOptions
 from graftviz.app.grow.state import GrowState
 from graftviz.app.jobs import EVERYTHING
-from graftviz.app.material import FINGERPRINT_DIGITS, SourceCache
-from graftviz.app.player.models import Loaded, recorded_model
-from graftviz.app.session_run import SessionRun
+from graftviz.app.material import FINGERPRINT_DIGITS, UPLOAD, Material, SourceCache
+from graftviz.app.runs import Loaded, SessionRun, fingerprint_of, recorded_model
+from graftviz.app.state import no_step_words
+from graftviz.app.url import LinkReader, is_upload, part
 from graftviz.data.sets.registry import dataset_keys, model_path
+from graftviz.data.synthetic.graphs import grid_graph, ising_grid
+from graftviz.inference.local.marginal import promising_query
+from graftviz.learning.grafting.best_choice import BestChoice
+from graftviz.model.pairwise import PairwiseModel
 from graftviz.model.readwrite.reading import read_model_file
+from graftviz.reports.layout import static_layout
+from graftviz.reports.results import Run
 from graftviz.reports.words.phrases import plural
 from graftviz.utils.errors import InputError
 
@@ -251,3 +256,117 @@ class ModelSource:
         if not expected:
             reading = near.values["reading"] if near.values["data"] == learned["data"] else {}
             learned.update(fingerprint=fingerprint, reading=reading)
+
+
+MOST_VARIABLES = 3_000  # beyond, a region is too small to recognise
+
+
+@dataclass(frozen=True, eq=False)
+class ShownModel:
+    """Model together with its positions, title and default query.
+
+    Attributes
+    ----------
+    identity : str
+        Equal for equal models.
+    picture : str
+        Equal for models with the same graph at the same positions.
+    model : PairwiseMRF
+    positions : array, shape (n, 2)
+        0 … 10000, y downwards.
+    has_natural_positions : bool
+        Whether the positions come with the model, so that their aspect ratio is preserved.
+    usual_query : int
+        The query until one is chosen.
+    note : str
+        Sentences under the picture.
+    own : SourceCache or None
+        Cache of the results for an uploaded model, or a model learned from an uploaded table;
+        None for models whose results are shared.
+    """
+
+    identity: str
+    picture: str
+    model: PairwiseModel
+    positions: np.ndarray
+    has_natural_positions: bool
+    usual_query: int
+    note: str = ""
+    own: SourceCache | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of an uploaded model, as in links."""
+        return self.identity.partition(":")[2]
+
+
+def grid_model(side: int, field: float, coupling: float, seed: int) -> ShownModel:
+    """Return an Ising grid; its picture does not depend on the strengths."""
+    positions = grid_graph(side, side).positions
+    assert positions is not None  # a grid has places
+    return ShownModel(
+        identity=f"grid:{side}:{field!r}:{coupling!r}:{seed}",
+        picture=f"grid:{side}:{seed}",
+        model=ising_grid(side, side, field=field, coupling=coupling, seed=seed),
+        positions=positions,
+        has_natural_positions=True,
+        usual_query=((side - 1) // 2) * (side + 1),  # in the middle
+    )
+
+
+def learned_model(material: Material) -> Iterator[ShownModel | None]:
+    """Learn from a data set with the preset best; yield None after every step, the model last."""
+    run = Run(material.train, BestChoice(preset="best"), seed=0)
+    while run.advance():
+        yield None
+    identity, model = f"learned:{material.identity}", run.result().model
+    is_natural = material.positions is not None
+    yield placed_model(identity, model, material.places, has_natural_positions=is_natural)
+
+
+def uploaded_model(model: PairwiseModel, notes: Sequence[str] = ()) -> ShownModel:
+    """Return an uploaded model."""
+    identity = f"{UPLOAD}:{fingerprint_of(model)}"
+    return placed_model(identity, model, note=" ".join(notes), is_own=True)
+
+
+def placed_model(
+    identity: str,
+    model: PairwiseModel,
+    places: np.ndarray | None = None,
+    *,
+    has_natural_positions: bool = False,
+    note: str = "",
+    is_own: bool = False,
+) -> ShownModel:
+    """Return a model at the places of its variables, or laid out by its edges.
+
+    Parameters
+    ----------
+    identity, model, has_natural_positions, note
+        See :class:`ShownModel`.
+    places : array, shape (n, 2), optional
+    is_own : bool
+        Whether its results belong to the session.
+
+    Raises
+    ------
+    InputError
+        When it is too large to be drawn.
+    """
+    check_size(model)
+    if places is None:
+        places = static_layout(model.n_variables, model.edges)
+    own = SourceCache() if is_own else None
+    return ShownModel(
+        identity, identity, model, places, has_natural_positions, promising_query(model), note, own
+    )
+
+
+def check_size(model: PairwiseModel) -> None:
+    """Raise :class:`InputError` for a model too large to be drawn."""
+    if model.n_variables > MOST_VARIABLES:
+        raise InputError(
+            f"This model has {model.n_variables:,} variables; the page draws at most "
+            f"{MOST_VARIABLES:,}. Use the command line: python -m graftviz local."
+        )

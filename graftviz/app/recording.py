@@ -1,7 +1,6 @@
 """Recording of the run with which the app opens, played until the engine is compiled.
 
-``python -m graftviz.app.player.recording`` records the run again; a test compares it with the
-engine.
+``python -m graftviz.app.recording`` records the run again; a test compares it with the engine.
 """
 
 from __future__ import annotations
@@ -10,17 +9,17 @@ import gzip
 import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from graftviz.app import ASSETS
 from graftviz.app.material import PAGE_DATA, Material, default_options, prepare
-from graftviz.app.player.recorders import RunRecorder, to_json
+from graftviz.app.runs import RunRecorder, to_json
 from graftviz.data.sets.registry import load_dataset
 from graftviz.learning.grafting.best_choice import BestChoice
 from graftviz.reports.results import Run
 from graftviz.utils.errors import InputError
 
-FILE = Path(__file__).parent / "recording.json.gz"
+FILE = ASSETS / "recording.json.gz"
 COMPILING = "The engine is being compiled; the answer follows when it is ready."
 
 

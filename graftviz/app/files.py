@@ -1,4 +1,4 @@
-"""Files of a run, built when one is requested."""
+"""Files of figures and runs, built when one is requested, and the menu Model of a run."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from graftviz.app.frame.header import ModelMenu, PageFile
-from graftviz.app.frame.learning import LearningPage
+import plotly.graph_objects as go
+import streamlit as st
+
+from graftviz.app.frame import ModelMenu, PageFile, file_button
 from graftviz.app.jobs import DOWNLOAD_WAIT, EVERYTHING
-from graftviz.app.player.models import Loaded
-from graftviz.app.session_run import SessionRun
+from graftviz.app.runs import Loaded, SessionRun
+from graftviz.app.state import LearningPage
 from graftviz.evaluation.selection.stability import EdgeStability
 from graftviz.learning.base import Learner
 from graftviz.learning.run import Branch
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.model.readwrite.reading import MODEL_FORMATS, ModelFormat
+from graftviz.reports.figures.style import figure_csv, figure_html
 from graftviz.reports.files.run_folder import replay_page, result_json
 from graftviz.reports.files.tables import (
     edges_csv,
@@ -33,6 +36,49 @@ from graftviz.reports.texts import catalogue
 from graftviz.reports.words.code import TABLE_FILE, learn_code, learn_command
 from graftviz.utils.errors import InputError
 from graftviz.utils.files import as_bytes
+
+_FIGURE_FILES = (
+    ("html", "Page (HTML, opens offline)", figure_html),
+    ("csv", "Data (CSV)", figure_csv),
+)
+
+
+def show_figure(figure: go.Figure, key: str, alt: str, **options: Any) -> Any:
+    """Show a figure with a menu that saves it.
+
+    Parameters
+    ----------
+    figure : go.Figure
+    key : str
+        Of the chart in the session; its files are named after it.
+    alt : str
+        The figure in words.
+    **options
+        For ``st.plotly_chart``.
+
+    Returns
+    -------
+    object
+        The return value of ``st.plotly_chart``: the selection, if `options` request one.
+    """
+    name = key.replace("_", "-")
+    event = st.plotly_chart(
+        figure,
+        key=key,
+        alt=alt,
+        config={
+            "displaylogo": False,
+            "modeBarButtons": [["toImage", "resetScale2d"]],
+            "toImageButtonOptions": {"format": "svg", "filename": name},
+        },
+        **options,
+    )
+    with st.popover("Save figure", key=f"{key}.save", type="tertiary", width="content"):
+        for suffix, label, write in _FIGURE_FILES:
+            file = PageFile(f"{name}.{suffix}", label, partial(write, figure))
+            file_button(file, f"{key}.{suffix}")
+        st.caption("The camera in the figure's toolbar saves it as SVG.")
+    return event
 
 
 def run_note() -> str:

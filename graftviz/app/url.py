@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
-from graftviz.app.frame.class_data import CLASS_DATA, class_data, import_options, is_upload
 from graftviz.app.material import PAGE_DATA, UPLOAD
 from graftviz.data.coding import TableOptions
-from graftviz.data.sets.generated import GENERATED
+from graftviz.data.sets.generated import GENERATED, Generated
+from graftviz.data.sets.public import PUBLIC
 from graftviz.data.sets.registry import dataset_keys, dataset_title
 from graftviz.learning.registry import learner_class, learner_names
+from graftviz.reports.texts import catalogue
 from graftviz.utils.errors import InputError
 from graftviz.utils.options import (
     OptionSpec,
@@ -31,6 +32,51 @@ from graftviz.utils.options import (
     parse_options,
 )
 from graftviz.utils.wording import quoted
+
+
+class ClassData(NamedTuple):
+    """Texts on a public data set whose files the user downloads.
+
+    Attributes
+    ----------
+    title : str
+    label : str
+        Of the uploader.
+    steps : sequence of str
+        Where to find the files, in Markdown.
+    questions : sequence of str
+        Questions that the page Grow answers, in Markdown.
+    """
+
+    title: str
+    label: str
+    steps: Sequence[str]
+    questions: Sequence[str]
+
+
+# Data set → endings of the names of its files.
+CLASS_DATA: Mapping[str, list[str]] = {
+    "senate": ["csv", "zip"],
+    "plants": ["zip", "data", "csv", "txt"],
+}
+
+
+def class_data(name: str) -> ClassData:
+    """Return the texts on a data set for classes."""
+    return ClassData(**catalogue("class_data")[name])
+
+
+def is_upload(data: str) -> bool:
+    """Return whether a choice of data is an upload."""
+    return data == UPLOAD or data in CLASS_DATA
+
+
+def import_options(data: str) -> type:
+    """Return the dataclass of the import options of an upload, or of generated data."""
+    if data == GENERATED:
+        return Generated
+    return PUBLIC[data] if data in CLASS_DATA else TableOptions
+
 
 BEST = "best"
 MAX_SEED = 2**32 - 1
