@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from graftviz.app.budget.panels import budget_files, budget_menu, show_charts, show_choices
-from graftviz.app.budget.state import BudgetState
+from graftviz.app.budget import BudgetState, budget_files, budget_menu, show_charts, show_choices
 from graftviz.app.controls import show_notices
 from graftviz.app.engine import engine_is_ready, enter_page
 from graftviz.app.files import run_note

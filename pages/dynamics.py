@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from graftviz.app.dynamics.panels import (
+from graftviz.app.dynamics import DynamicsState
+from graftviz.app.dynamics_panels import (
     dynamics_files,
     dynamics_menu,
     show_choices,
@@ -10,7 +11,6 @@ from graftviz.app.dynamics.panels import (
     show_messages,
     show_upload,
 )
-from graftviz.app.dynamics.state import DynamicsState
 from graftviz.app.engine import engine_is_ready, enter_page
 from graftviz.app.files import run_note
 from graftviz.app.frame import Header, follow_address, write_address

@@ -11,27 +11,27 @@ from graftviz.app.engine import (
 )
 from graftviz.app.files import run_files, run_note
 from graftviz.app.frame import Header, follow_address, write_address
-from graftviz.app.grow.analysis import (
-    grow_texts,
-    show_comparison,
-    show_path,
-    show_samples,
-    show_stability,
-)
-from graftviz.app.grow.live import live_player
-from graftviz.app.grow.not_found import show_not_found
-from graftviz.app.grow.panels import (
-    INSPECT,
+from graftviz.app.grow import (
     grow_menu,
+    grow_state,
+    grow_texts,
+    live_player,
     show_branch_bar,
     show_choices,
     show_class_questions,
     show_grow_notices,
     show_tour,
+)
+from graftviz.app.grow_analysis import (
+    INSPECT,
+    show_comparison,
+    show_not_found,
+    show_path,
+    show_samples,
+    show_stability,
     tools,
 )
-from graftviz.app.grow.state import grow_state
-from graftviz.app.inspect.state import inspect_state
+from graftviz.app.inspect import inspect_state
 from graftviz.app.upload import show_upload
 from graftviz.app.view import PLAYER
 from graftviz.reports.texts import catalogue

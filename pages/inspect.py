@@ -4,14 +4,14 @@ import streamlit as st
 
 from graftviz.app.engine import engine_is_ready, warm_up
 from graftviz.app.frame import Header, follow_address, handed_models
-from graftviz.app.inspect.panels import (
+from graftviz.app.inspect import inspect_state
+from graftviz.app.inspect_panels import (
     show_drawing,
     show_file,
     show_inspection,
     show_messages,
     show_sources,
 )
-from graftviz.app.inspect.state import inspect_state
 from graftviz.app.session import begin_with_app
 from graftviz.app.view import INSPECT
 

@@ -6,8 +6,7 @@ from graftviz.app.controls import show_notices
 from graftviz.app.engine import engine_is_ready, enter_page
 from graftviz.app.files import run_files, run_menu, run_note
 from graftviz.app.frame import Header, follow_address, write_address
-from graftviz.app.prune.panels import show_pruning_choices
-from graftviz.app.prune.state import prune_state
+from graftviz.app.prune import prune_state, show_pruning_choices
 from graftviz.app.upload import show_upload
 from graftviz.app.view import PRUNE, show_runs
 

@@ -5,7 +5,8 @@ import streamlit as st
 from graftviz.app.controls import show_notices
 from graftviz.app.engine import engine_is_ready, enter_page
 from graftviz.app.frame import Header, follow_address, write_address
-from graftviz.app.regions.panels import (
+from graftviz.app.regions import (
+    RegionState,
     live_region,
     region_files,
     region_menu,
@@ -13,7 +14,6 @@ from graftviz.app.regions.panels import (
     show_model_choice,
     show_upload,
 )
-from graftviz.app.regions.state import RegionState
 from graftviz.app.session import page_state
 from graftviz.app.view import REGION
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from graftviz.app.boundary import bounded, guarded
-from graftviz.app.state import LearningPage, OptionsPage
+from graftviz.app.state import LearningPage, PageState
 from graftviz.app.url import LearnerOption, default_values
 from graftviz.app.view import MountedView
 from graftviz.data.sets.generated import GENERATED, Generated
@@ -332,12 +332,12 @@ def replaceable(name: str, value: Any, choose: Callable[[Any], object]) -> dict[
 _POLL = 0.6  # seconds between two updates of what grows
 
 
-def show_notices(state: OptionsPage[Any], view: MountedView, what: str) -> None:
+def show_notices(state: PageState, view: MountedView, what: str) -> None:
     """Show ignored parts of the link, and why the view does not follow the settings.
 
     Parameters
     ----------
-    state : OptionsPage
+    state : PageState
     view : MountedView
     what : str
         The content of the view, such as "run".
@@ -396,12 +396,12 @@ def show_question(question: str, suffix: str, agree: Callable[[], None], place: 
             show_button("Run anyway", f"{place}run_anyway", agree, type="primary")
 
 
-def show_settings(state: OptionsPage[Any], prefix: str, *names: str, **how: Any) -> None:
+def show_settings(state: PageState, prefix: str, *names: str, **how: Any) -> None:
     """Show the controls of some options of a page.
 
     Parameters
     ----------
-    state : OptionsPage
+    state : PageState
     prefix : str
         Of the keys of the controls.
     *names : str
@@ -433,7 +433,7 @@ def _show_again(has_ended: Callable[[], bool], show: Callable[[], object]) -> No
 # ------------------------------------------------------- controls of pages that learn from a table
 
 
-def show_data(state: LearningPage[Any], prefix: str, *, disabled: bool = False) -> None:
+def show_data(state: LearningPage, prefix: str, *, disabled: bool = False) -> None:
     """Show the list of data sets."""
     material = state.current_material()
     spec = state.specs["data"]
@@ -456,9 +456,7 @@ def show_data(state: LearningPage[Any], prefix: str, *, disabled: bool = False) 
             show_options(specs, values, state.choose, prefix=f"{prefix}.{GENERATED}", disabled=off)
 
 
-def show_learners(
-    state: LearningPage[Any], prefix: str, label: str, *, disabled: bool = False
-) -> None:
+def show_learners(state: LearningPage, prefix: str, label: str, *, disabled: bool = False) -> None:
     """Show the list of learners."""
     learner = state.choice.learner
     cls = learner_class(learner)
@@ -468,7 +466,7 @@ def show_learners(
 
 
 def show_learner_options(
-    state: LearningPage[Any],
+    state: LearningPage,
     groups: Iterable[Sequence[OptionSpec]],
     prefix: str,
     *,

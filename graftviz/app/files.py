@@ -128,7 +128,7 @@ FILES: Mapping[str, Callable[[SessionRun], str | bytes]] = {
     "stability.csv": build_stability,
     "weight_intervals.csv": build_weight_intervals,
     "trace.csv": lambda run: trace_csv(run.result()),
-    "result.json": lambda run: result_json(run.result(), title=run.recorder.material.title),
+    "result.json": lambda run: result_json(run.result(), title=run.material.title),
     **{each.file: partial(build_model, each) for each in MODEL_FORMATS},
 }
 
@@ -194,12 +194,12 @@ def learn_menu(
     return ModelMenu(python, command, loaded, note)
 
 
-def run_menu(state: LearningPage[Any], run: SessionRun | None) -> ModelMenu | None:
+def run_menu(state: LearningPage, run: SessionRun | None) -> ModelMenu | None:
     """Return the menu Model of a run; None before it has begun."""
     plan, shown = None if run is None else state.plan_of(run), state.shown
     if run is None or plan is None or shown is None:
         return None
-    material = run.recorder.material
+    material = run.material
     return learn_menu(
         shown.data,
         plan.learner,

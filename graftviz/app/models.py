@@ -1,7 +1,4 @@
-"""Models that Inspect and Regions show: of a run, the true one of a data set, or from a file.
-
-Streamlit is not imported here.
-"""
+"""Models that Inspect and Regions show: of a run, the true one of a data set, or from a file."""
 
 from __future__ import annotations
 
@@ -11,14 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import streamlit as st
 
-from graftviz.app.grow.options import GrowOptions
-from graftviz.app.grow.state import GrowState
+from graftviz.app.grow import GrowOptions, GrowState, opened_grow_state
 from graftviz.app.jobs import EVERYTHING
 from graftviz.app.material import FINGERPRINT_DIGITS, UPLOAD, Material, SourceCache
 from graftviz.app.runs import Loaded, SessionRun, fingerprint_of, recorded_model
+from graftviz.app.session import BUSY, LONGEST_WAIT, executor, last_value, material
 from graftviz.app.state import no_step_words
-from graftviz.app.url import LinkReader, is_upload, part
+from graftviz.app.url import LinkReader, is_upload, parse_options_of, part
 from graftviz.data.sets.registry import dataset_keys, model_path
 from graftviz.data.synthetic.graphs import grid_graph, ising_grid
 from graftviz.inference.local.marginal import promising_query
@@ -233,7 +231,7 @@ class ModelSource:
             self.warning = no_step_words(step, run.computed)
             self.learned.values["step"] = 0
         at = min(step or run.computed, run.computed)
-        return self._cache.get((run.token, at, run.ended), lambda: recorded_model(run.recorder, at))
+        return self._cache.get((run.token, at, run.ended), lambda: recorded_model(run, at))
 
     def _borrow_table(self) -> None:
         """Learn from the table uploaded on the Grow page."""
@@ -370,3 +368,61 @@ def check_size(model: PairwiseModel) -> None:
             f"This model has {model.n_variables:,} variables; the page draws at most "
             f"{MOST_VARIABLES:,}. Use the command line: python -m graftviz local."
         )
+
+
+_USUAL_RUN = "default"  # the link of a run whose address is empty
+
+
+@st.cache_resource(show_spinner="Learning the model…", max_entries=24)
+def learned(data: str) -> ShownModel:
+    """Return the result of best-choice edge grafting on a data set."""
+    found = last_value(learned_model(material(data, 0)))
+    assert found is not None  # the run has ended
+    return found
+
+
+def link_of_grow_page() -> str:
+    """Return the address of the run on this session's Grow page; empty if there is none."""
+    state = opened_grow_state()
+    return "" if state is None or state.run is None else inner_text(state.link()) or _USUAL_RUN
+
+
+def model_of_run(link: str) -> ShownModel:
+    """Return the model of a run, which is repeated unless it is the run of the Grow page.
+
+    Raises
+    ------
+    InputError
+        When there is no run, or it cannot be repeated.
+    """
+    if not link:
+        raise InputError("The Grow page has no run yet. Learn a model there, then choose it here.")
+    return _load(link, opened_grow_state()) if link == link_of_grow_page() else _repeated(link)
+
+
+@st.cache_resource(show_spinner="Repeating the run of the link…", max_entries=24)
+def _repeated(link: str) -> ShownModel:
+    return _load(link, None)
+
+
+def _load(link: str, grow: GrowState | None) -> ShownModel:
+    """Return the model of the step in a link, or of the end of the run, where it has none."""
+    query = {} if link == _USUAL_RUN else inner_query(link)
+    values, complaints = parse_options_of(GrowOptions, query)
+    source = ModelSource(GrowState(material, executor().queue()), lambda: grow)
+    source.take(SourceOptions(**values))
+    source.refresh(LONGEST_WAIT)
+    loaded, step = source.loaded, source.learned.values["step"]
+    trouble = [*complaints, source.problem, source.learning and BUSY]
+    if loaded is None or any(trouble):
+        raise InputError(" ".join(filter(None, trouble)) or "No run available.")
+    source.forget()
+    note = f"Model of step {step} of the run." if step else source.warning
+    return placed_model(
+        f"run:{link}:{loaded.fingerprint}",
+        loaded.model,
+        loaded.places,
+        has_natural_positions=loaded.keeps_shape,
+        note=note,
+        is_own=values["data"] == UPLOAD,
+    )

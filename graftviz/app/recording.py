@@ -12,8 +12,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from graftviz.app import ASSETS
+from graftviz.app.jobs import Executor, Queue
 from graftviz.app.material import PAGE_DATA, Material, default_options, prepare
-from graftviz.app.runs import RunRecorder, to_json
+from graftviz.app.runs import PlayerRun, to_json
 from graftviz.data.sets.registry import load_dataset
 from graftviz.learning.grafting.best_choice import BestChoice
 from graftviz.reports.results import Run
@@ -51,11 +52,9 @@ def page_run(material: Material, **chosen: Any) -> Run:
 def record_run() -> Recording:
     """Learn the run with which the app opens, and return its records."""
     material = prepare(load_dataset(PAGE_DATA), seed=0)
-    recorder = RunRecorder(page_run(material), material, "")
-    records = [json.loads(record) for record in recorder.records()]
-    header, outcome = (
-        json.loads(text or "") for text in (recorder.header_json, recorder.outcome_json)
-    )
+    run = PlayerRun(page_run(material), material, "", Executor().queue())
+    records = [json.loads(record) for record in run.records()]
+    header, outcome = (json.loads(text or "") for text in (run.header_json, run.outcome_json))
     return Recording(material.identity, header, records, outcome)
 
 
@@ -65,8 +64,8 @@ def recording() -> Recording:
     return Recording(**json.loads(gzip.decompress(FILE.read_bytes())))
 
 
-class RecordedRun(RunRecorder):
-    """Recorder whose records come from the recording.
+class RecordedRun(PlayerRun):
+    """Run whose records come from the recording.
 
     The run itself is learned when it is needed, which requires the engine.
 
@@ -76,14 +75,20 @@ class RecordedRun(RunRecorder):
         The recorded run, which has not begun.
     material : Material
     token : str
+    queue : Queue
     is_ready : callable
         Return whether the engine is compiled.
     """
 
     def __init__(
-        self, run: Run, material: Material, token: str, is_ready: Callable[[], bool]
+        self,
+        run: Run,
+        material: Material,
+        token: str,
+        queue: Queue,
+        is_ready: Callable[[], bool],
     ) -> None:
-        super().__init__(run, material, token)
+        super().__init__(run, material, token, queue)
         self._is_ready = is_ready
 
     def records(self) -> Iterator[bytes]:

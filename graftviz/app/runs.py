@@ -9,21 +9,16 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from graftviz.app.jobs import EVERYTHING, Job, Queue, log_exception
 from graftviz.app.material import FINGERPRINT_DIGITS, Material, SourceCache, uploaded_table
-from graftviz.app.player.prune_records import prune_head, prune_outcome, prune_record
-from graftviz.app.player.race_records import racer_header, racer_outcome, racer_record
-from graftviz.evaluation.race import Course, course_of, warm_up
 from graftviz.evaluation.selection.stability import EdgeStability
 from graftviz.learning.base import Learner
-from graftviz.learning.features.run import FeatureOptions
 from graftviz.learning.grafting.grafting_options import settings_of
-from graftviz.learning.pruning.structure_fit import Rows, rows_of
 from graftviz.learning.run import Branch
 from graftviz.learning.settings import OBJECTIVE_NAMES
 from graftviz.model.pairwise import PairwiseModel
@@ -41,34 +36,62 @@ COMPILING = "Compiling the engine for regions; try again in a minute."
 _INFERRED = ("region", "effect")  # parts of answers that need inference
 # Set by the warm-up of the app: earlier queries would make the page wait for the compiler.
 compiled = threading.Event()
+_AT_ONCE = 0.5  # seconds to wait for a complete new run
+_MORE_STEPS = 0.25  # seconds to wait for requested steps
+MOST_MEGABYTES = 60.0  # of the records that a page keeps, besides those of the shown runs
+# A message to the browser is well below the server's limit; the player requests the rest.
+MAX_FEED_CHARACTERS = 4_000_000
+FORGOTTEN = "This run was released while the page was idle; reload the page to restore it."
+log = logging.getLogger(__name__)
 
 
-class Recorder:
-    """Records of a run as JSON.
+class _Forgotten:
+    """Placeholder of the run and the data of a removed run; raises on access."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise InputError(FORGOTTEN)
+
+
+class SessionRun(Job[bytes]):
+    """Job that advances a run, and keeps the records of its steps as JSON.
+
+    Engine threads write under the run's lock; readers of the records need no lock, because entries
+    are only appended and never changed.
 
     Parameters
     ----------
     run : Run
     material : Material
     token : str
-        Identifier of the run.
+        Identifier of the run in header and feeds.
+    queue : Queue
 
     Attributes
     ----------
+    run : Run
+        Without steps while a recording is shown; see :meth:`learned`.
     header_json, outcome_json : str or None
         Header, from the first step on, and outcome, once the run has ended.
     places : list of int or None
         Positions of the nodes in the latest record with a layout.
+    delivered : int
+        The last step that any feed contained.
+    stability : Job or None
+        Frequencies of its edges in subsamples of the rows, once requested.
     """
 
-    header_json: str | None = None
-    outcome_json: str | None = None
-    places: list[int] | None = None
-
-    def __init__(self, run: Run, material: Material, token: str) -> None:
+    def __init__(self, run: Run, material: Material, token: str, queue: Queue) -> None:
+        super().__init__(self.records(), queue, token)
         self.run = run
         self.material = material
-        self.token = token
+        self.header_json: str | None = None
+        self.outcome_json: str | None = None
+        self.places: list[int] | None = None
+        self.delivered = 0
+        self.stability: Job[EdgeStability] | None = None
+        self._records: list[bytes] = []  # UTF-8: one α would make text of twice the size
+
+    # ------------------------------------------------------------------------------ the records
 
     def records(self) -> Iterator[bytes]:
         """Advance the run step by step, and yield each record as JSON in UTF-8."""
@@ -100,25 +123,106 @@ class Recorder:
         """Answer a query of a node, an edge or a pair at a computed step."""
         raise InputError(f"This page has no queries of kind {question.get('kind')!r}.")
 
+    # --------------------------------------------------------------------------------- the job
+
+    @property
+    def memory_bytes(self) -> int:
+        """Size of the records."""
+        return sum(map(len, self._records))
+
+    def revoke(self) -> None:
+        """Withdraw all credit; computed steps remain."""
+        super().revoke()
+        if self.stability is not None:
+            self.stability.revoke()
+
+    def forget(self) -> None:
+        """Release all memory of the run; only its name remains.
+
+        A running step is not waited for; it is dropped when it ends.
+        """
+        self.revoke()
+        self.failure = FORGOTTEN
+        self.run = self.material = _Forgotten()  # type: ignore[assignment]
+        self.header_json = self.outcome_json = self.places = None
+        self.stability = self.latest = None
+        # A reader may still use the old list: it is replaced, not cleared.
+        self._values, self._records, self.computed = iter(()), [], 0
+        self._notify()
+
+    def feed_json(self, start: int, count: int, *, whole: bool = False) -> str:
+        """Return the computed records of `start` … `start` + `count` − 1, and the outcome.
+
+        The outcome is included if the last record is part of this feed or precedes it. A feed is
+        cut to the size limit of a message unless `whole` is true.
+        """
+        first = max(1, start)
+        chosen: list[bytes] = []
+        size = 0
+        for text in self._records[first - 1 : first - 1 + max(0, count)]:
+            size += len(text)
+            if chosen and size > MAX_FEED_CHARACTERS and not whole:
+                break
+            chosen.append(text)
+        self.delivered = max(self.delivered, first - 1 + len(chosen))
+        outcome = self.outcome_json
+        is_last = outcome is not None and first - 1 + len(chosen) >= len(self._records)
+        return (
+            f'{{"run":{json.dumps(self.token)},"from":{first},'
+            f'"records":[{b",".join(chosen).decode()}],"outcome":{outcome if is_last else "null"}}}'
+        )
+
+    def answer_json(self, question: Mapping[str, Any]) -> str:
+        """Return the answer to a query of the player, or a sentence with the error."""
+        try:
+            with self._lock:
+                answer = self.answer(question)
+        except InputError as error:
+            answer = {"error": str(error)}
+        except Exception:  # noqa: BLE001 (logged with a reference)
+            reference = log_exception(log, "A query ended with an unexpected error")
+            answer = {
+                "error": "This query failed; the server's log has the details under "
+                f"reference {reference}."
+            }
+        return to_json({"question": dict(question), "answer": answer})
+
     def learned(self) -> Run:
         """Return the run with the steps of all records so far."""
         return self.run
 
     def result(self) -> Result:
-        """Return the result of the steps so far."""
-        return self.learned().result()
+        """Return the result of the computed steps."""
+        with self._lock:
+            return self.learned().result()
+
+    def model_at(self, step: int) -> PairwiseModel:
+        """Return the model after a step, as :func:`graftviz.app.runs.model_after`."""
+        with self._lock:
+            return model_after(self.learned(), step)
+
+    def loaded(self) -> Loaded:
+        """Return the model after the computed steps, as :func:`recorded_model`."""
+        with self._lock:
+            return recorded_model(self, self.computed)
+
+    def _keep(self, value: bytes) -> None:
+        if not self.ended:  # else it was removed during the step
+            self._records.append(value)
+            super()._keep(value)
 
 
-class RunRecorder(Recorder):
-    """Recorder of a run for the player.
+class PlayerRun(SessionRun):
+    """Run whose records are those of the player.
 
     Parameters
     ----------
     run : Run
     material : Material
     token : str
-    ghost : Recorder, optional
-        Recorder of the run this one branched from, or is compared with.
+    queue : Queue
+    ghost : SessionRun, optional
+        The run that this one branched from, or is compared with.
     """
 
     def __init__(
@@ -126,17 +230,21 @@ class RunRecorder(Recorder):
         run: Run,
         material: Material,
         token: str,
-        ghost: Recorder | None = None,
+        queue: Queue,
+        ghost: SessionRun | None = None,
     ) -> None:
-        super().__init__(run, material, token)
-        # Not the recorder itself: its run may have to go before this one.
+        super().__init__(run, material, token, queue)
+        # Not the other run itself, which may have to go before this one.
         self._ghost = None if ghost is None else (ghost.token, ghost.run.learner)
         self._lent = None if ghost is None or run.branch is not None else ghost.places
         has_positions = material.positions is not None or self._lent is not None
         self._layout = None if has_positions else GrowingLayout(run.table.n_variables)
-        self._answer = lru_cache(MOST_ANSWERS)(
-            lambda text, _has_ended: answer(run, json.loads(text))
-        )
+        self._answers = SourceCache(MOST_ANSWERS)
+
+    def forget(self) -> None:
+        """Release all memory of the run; only its name remains."""
+        super().forget()
+        self._answers.clear()
 
     def header(self) -> Mapping[str, Any]:
         """Return the header."""
@@ -190,78 +298,8 @@ class RunRecorder(Recorder):
             }
             return {**answer(self.run, plain), **late}
         # The last step is about the final fit once the run has ended.
-        return self._answer(json.dumps(question, sort_keys=True), self.run.outcome is not None)
-
-
-class RaceRecorder(Recorder):
-    """Recorder of a run in the format of races."""
-
-    _is_warm = False
-
-    def course(self, name: str = "") -> Course:
-        """Return the course so far; raises ValueError before the first step."""
-        return course_of(self.run, name, self._yardstick()[1])
-
-    def advance(self) -> bool:
-        """Compute one more step; False when the run has ended.
-
-        Kernels are compiled before the clock of the run starts; otherwise the first racer would be
-        charged for the compilation.
-        """
-        if not self._is_warm:
-            warm_up(self.run.learner)
-            self._is_warm = True
-        return super().advance()
-
-    def header(self) -> Mapping[str, Any]:
-        """Return the header of the run; call it after the first step."""
-        return racer_header(
-            self.course(),
-            run=self.token,
-            objective=self._yardstick()[0],
-            has_test=self.run.test is not None,
-        )
-
-    def record(self, t: int) -> Mapping[str, Any]:
-        """Return the record of step `t`."""
-        return racer_record(self.run, t)
-
-    def outcome(self) -> Mapping[str, Any]:
-        """Return how the run ended."""
-        return racer_outcome(self.run, self.course())
-
-    def _yardstick(self) -> tuple[str, str]:
-        """Return the objective's name, and what decides whether two of them can be compared."""
-        learner = self.run.learner
-        if isinstance(learner, FeatureOptions):
-            penalty = learner.settings(self.material.counts).penalty
-            return "Bethe likelihood with a penalty of single features", str(tuple(penalty))
-        settings = settings_of(learner, self.material.counts)
-        if settings is None:
-            return "one of its own", repr(learner)
-        penalty, name = settings.penalty, OBJECTIVE_NAMES[settings.objective]
-        text = f"{name} with λ = {penalty.lam:g}, λ₂ = {penalty.lam2:g}"
-        return text, str(tuple(penalty))
-
-
-class PruneRecorder(Recorder):
-    """Recorder of a run of forced pruning."""
-
-    @cached_property
-    def _rows(self) -> Rows:
-        return rows_of(self.run.table)
-
-    def header(self) -> Mapping[str, Any]:
-        """Return the header; called after the first step."""
-        return prune_head(self.run, self.token)
-
-    def record(self, t: int) -> Mapping[str, Any]:
-        """Return the record of step `t`."""
-        return prune_record(self.run, t, self._rows)
-
-    def outcome(self) -> Mapping[str, Any]:
-        """Return how the run ended."""
-        return prune_outcome(self.run)
+        key = json.dumps(question, sort_keys=True), self.run.outcome is not None
+        return self._answers.get(key, lambda: answer(self.run, question))
 
 
 def to_json(value: object) -> str:
@@ -345,7 +383,7 @@ def model_after(run: Run, step: int) -> PairwiseModel:
     return run.steps[-1].history.state_at(step).model
 
 
-def recorded_model(recorder: Recorder, step: int) -> Loaded:
+def recorded_model(found: SessionRun, step: int) -> Loaded:
     """Return the model after a step of a run; that of the last step is the model of its end.
 
     Raises
@@ -353,23 +391,23 @@ def recorded_model(recorder: Recorder, step: int) -> Loaded:
     InputError
         When the run has no such step.
     """
-    run, material = recorder.learned(), recorder.material
+    run, material = found.learned(), found.material
     if step == len(run.steps) and run.outcome is not None:
         history = run.outcome.history
-        recorded, where = len(history.counts), f"end of the run, step {step}"
+        count, where = len(history.counts), f"end of the run, step {step}"
     elif step < 1:
         raise InputError("This run has no steps yet.")
     else:
-        history, recorded, where = run.steps[step - 1].history, step, f"step {step}"
+        history, count, where = run.steps[step - 1].history, step, f"step {step}"
     notes = material.warnings
     if run.outcome is not None and step == len(run.steps):
         quality = run.result().quality
         notes = (*notes, quality_words(quality)) if quality else notes
     places: np.ndarray | list[int] | None = material.positions
-    if places is None and recorder.header_json:
-        places = json.loads(recorder.header_json).get("positions")
+    if places is None and found.header_json:
+        places = json.loads(found.header_json).get("positions")
     if places is None:
-        places = recorder.places
+        places = found.places
     preset = getattr(run.learner, "preset", None)
     learner = run.learner.title if preset is None else f"{run.learner.title} ({preset})"
     return Loaded(
@@ -378,143 +416,8 @@ def recorded_model(recorder: Recorder, step: int) -> Loaded:
         notes=notes,
         places=None if places is None else np.reshape(places, (-1, 2)),
         keeps_shape=material.positions is not None,
-        steps=tuple(history.activated_in(e) for e in history.ids_at(recorded).tolist()),
+        steps=tuple(history.activated_in(e) for e in history.ids_at(count).tolist()),
     )
-
-
-# A message to the browser is well below the server's limit; the player requests the rest.
-MAX_FEED_CHARACTERS = 4_000_000
-FORGOTTEN = "This run was released while the page was idle; reload the page to restore it."
-log = logging.getLogger(__name__)
-
-
-class _Forgotten:
-    """Placeholder of the recorder of a removed run; raises on access."""
-
-    header_json = outcome_json = None
-
-    def __getattr__(self, name: str) -> Any:
-        raise InputError(FORGOTTEN)
-
-
-class SessionRun(Job[bytes]):
-    """Job that keeps all its values: records of the steps of a run.
-
-    Engine threads write under the run's lock; readers of the records need no lock, because entries
-    are only appended and never changed.
-
-    Parameters
-    ----------
-    recorder : Recorder
-    token : str
-        Identifier of the run in header and feeds.
-    queue : Queue
-
-    Attributes
-    ----------
-    delivered : int
-        The last step that any feed contained.
-    stability : Job or None
-        Frequencies of its edges in subsamples of the rows, once requested.
-    """
-
-    def __init__(self, recorder: Recorder, token: str, queue: Queue) -> None:
-        super().__init__(recorder.records(), queue, token)
-        self.recorder = recorder
-        self.delivered = 0
-        self.stability: Job[EdgeStability] | None = None
-        self._records: list[bytes] = []  # UTF-8: one α would make text of twice the size
-
-    @property
-    def header_json(self) -> str | None:
-        """Header in the format of the player; None before the first step."""
-        return self.recorder.header_json
-
-    @property
-    def memory_bytes(self) -> int:
-        """Size of the records."""
-        return sum(map(len, self._records))
-
-    def revoke(self) -> None:
-        """Withdraw all credit; computed steps remain."""
-        super().revoke()
-        if self.stability is not None:
-            self.stability.revoke()
-
-    def forget(self) -> None:
-        """Release all memory of the run; only its name remains.
-
-        A running step is not waited for; it is dropped when it ends.
-        """
-        self.revoke()
-        self.failure = FORGOTTEN
-        self.recorder = _Forgotten()  # type: ignore[assignment]
-        self.stability = self.latest = None
-        # A reader may still use the old list: it is replaced, not cleared.
-        self._values, self._records, self.computed = iter(()), [], 0
-        self._notify()
-
-    def feed_json(self, start: int, count: int, *, whole: bool = False) -> str:
-        """Return the computed records of `start` … `start` + `count` − 1, and the outcome.
-
-        The outcome is included if the last record is part of this feed or precedes it. A feed is
-        cut to the size limit of a message unless `whole` is true.
-        """
-        first = max(1, start)
-        chosen: list[bytes] = []
-        size = 0
-        for text in self._records[first - 1 : first - 1 + max(0, count)]:
-            size += len(text)
-            if chosen and size > MAX_FEED_CHARACTERS and not whole:
-                break
-            chosen.append(text)
-        self.delivered = max(self.delivered, first - 1 + len(chosen))
-        outcome = self.recorder.outcome_json
-        is_last = outcome is not None and first - 1 + len(chosen) >= len(self._records)
-        return (
-            f'{{"run":{json.dumps(self.token)},"from":{first},'
-            f'"records":[{b",".join(chosen).decode()}],"outcome":{outcome if is_last else "null"}}}'
-        )
-
-    def answer_json(self, question: Mapping[str, Any]) -> str:
-        """Return the answer to a query of the player, or a sentence with the error."""
-        try:
-            with self._lock:
-                answer = self.recorder.answer(question)
-        except InputError as error:
-            answer = {"error": str(error)}
-        except Exception:  # noqa: BLE001 (logged with a reference)
-            reference = log_exception(log, "A query ended with an unexpected error")
-            answer = {
-                "error": "This query failed; the server's log has the details under "
-                f"reference {reference}."
-            }
-        return to_json({"question": dict(question), "answer": answer})
-
-    def result(self) -> Result:
-        """Return the result of the computed steps."""
-        with self._lock:
-            return self.recorder.result()
-
-    def model_at(self, step: int) -> PairwiseModel:
-        """Return the model after a step, as :func:`graftviz.app.runs.model_after`."""
-        with self._lock:
-            return model_after(self.recorder.learned(), step)
-
-    def loaded(self) -> Loaded:
-        """Return the model after the computed steps, as :func:`recorded_model`."""
-        with self._lock:
-            return recorded_model(self.recorder, self.computed)
-
-    def _keep(self, value: bytes) -> None:
-        if not self.ended:  # else it was removed during the step
-            self._records.append(value)
-            super()._keep(value)
-
-
-_AT_ONCE = 0.5  # seconds to wait for a complete new run
-_MORE_STEPS = 0.25  # seconds to wait for requested steps
-MOST_MEGABYTES = 60.0  # of the records that a page keeps, besides those of the shown runs
 
 
 @dataclass(frozen=True)

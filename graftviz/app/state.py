@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple
 
 from graftviz.app.jobs import Job, Queue, Watching
 from graftviz.app.material import (
     Material,
     RunCheck,
-    UploadedTable,
     automatic_values,
     default_options,
     judge,
 )
-from graftviz.app.runs import Recorder, RunPlan, RunStore, SessionRun, new_run, to_json
+from graftviz.app.runs import RunPlan, RunStore, SessionRun, new_run, to_json
 from graftviz.app.url import (
-    DataOptions,
     LearnerChoice,
     default_values,
     import_options,
@@ -38,21 +36,31 @@ from graftviz.utils.errors import InputError
 from graftviz.utils.options import option_specs
 
 REMEMBERED_LINKS = 50
-P = TypeVar("P")  # values of a job, with records of the steps so far as `steps`
-Shown = TypeVar("S")  # settings and data of a run, the data as `source`
-T = TypeVar("T")
 
 
 class PageState:
-    """Link and notices of a page in one session.
+    """Settings of a page in one session, its link and notices, and what its view shows.
+
+    The settings are the options of one dataclass. The view follows them as far as they can be used.
+    Pages with uploads have an option "fingerprint"; their uploads have a `fingerprint`, and a cache
+    `own` of results.
 
     Parameters
     ----------
+    cls : type
+        Dataclass whose fields are options; see :mod:`graftviz.utils.options`.
     places : collection of str
-        Parameters that the browser writes into the URL, such as the step.
+        Options that the browser writes into the URL, such as the step.
 
     Attributes
     ----------
+    resets : mapping
+        Option → other options that return to their defaults when it is chosen; those of
+        "fingerprint" when other files are uploaded.
+    specs : dict
+        Option → its specification.
+    values : dict
+        Option → value, of all options.
     complaints : sequence of str
         Ignored parts of the link; shown until the settings change.
     problem : str
@@ -61,18 +69,43 @@ class PageState:
         Cost of a computation that must be confirmed first; empty if there is none.
     visit : int
         Number of links followed; the browser moves to the place of a new one.
+    is_from_link : bool
+        Whether nothing has been chosen since a link was followed.
+    jobs : Watching
+        Jobs that this session needs.
+    shown, before : object or None
+        The shown settings, and the previous ones.
+    uploads : dict
+        Value of the option "data" → the data that were uploaded for it last.
     """
 
-    def __init__(self, places: Collection[str] = ()) -> None:
+    resets: ClassVar[Mapping[str, Collection[str]]] = {}
+
+    def __init__(self, cls: type, places: Collection[str] = ()) -> None:
+        self.specs = {spec.name: spec for spec in option_specs(cls)}
+        self.values = default_values(cls)
         self.complaints: tuple[str, ...] = ()
-        self.problem = ""
-        self.question = ""
+        self.problem = self.question = ""
         self.visit = 0
+        self.is_from_link = False
+        self.jobs = Watching()
+        self.shown: Any = None
+        self.before: Any = None
+        self.uploads: dict[str, Any] = {}
+        self._cls = cls
         self._places = frozenset(places)
         self._links: list[dict[str, str]] = []  # the latest that the page wrote
         self._is_opened = False
         self._agreed: set[Hashable] = set()
         self._asked: Hashable = None
+        self._uploaded_on_show: Any = None
+
+    @property
+    def options(self) -> Any:
+        """The settings as an instance of the dataclass."""
+        return self._cls(**self.values)
+
+    # --------------------------------------------------------------------------------- the link
 
     def follow(self, query: Mapping[str, str], *, is_navigation: bool = False) -> bool:
         """Apply an address, unless the page wrote it itself; return whether it was applied.
@@ -123,66 +156,16 @@ class PageState:
 
     def _apply(self, query: dict[str, str]) -> Iterable[str]:
         """Take the settings of an address; return its ignored parts."""
-        raise NotImplementedError
+        self.values, complaints = parse_options_of(self._cls, query)
+        self.is_from_link = True
+        return complaints
 
     def _check_link(self) -> None:
         """Ignore further parts of an address that the page cannot use."""
 
     def _write(self) -> dict[str, str]:
         """Return the query parameters of the page."""
-        raise NotImplementedError
-
-
-class OptionsPage(PageState, Generic[T]):
-    """State of a page whose settings are the options of one dataclass.
-
-    The view of the page follows the settings as far as they can be used. Pages with uploads have an
-    option "fingerprint"; their uploads have a `fingerprint`, and a cache `own` of results.
-
-    Parameters
-    ----------
-    cls : type
-        Dataclass whose fields are options; see :mod:`graftviz.utils.options`.
-    places : collection of str
-        Options that the browser writes into the URL, such as the step.
-
-    Attributes
-    ----------
-    resets : mapping
-        Option → other options that return to their defaults when it is chosen; those of
-        "fingerprint" when other files are uploaded.
-    specs : dict
-        Option → its specification.
-    values : dict
-        Option → value, of all options.
-    is_from_link : bool
-        Whether nothing has been chosen since a link was followed.
-    jobs : Watching
-        Jobs that this session needs.
-    shown, before : object or None
-        The shown settings, and the previous ones.
-    uploads : dict
-        Value of the option "data" → the data that were uploaded for it last.
-    """
-
-    resets: ClassVar[Mapping[str, Collection[str]]] = {}
-
-    def __init__(self, cls: type[T], places: Collection[str] = ()) -> None:
-        super().__init__(places)
-        self._cls = cls
-        self.specs = {spec.name: spec for spec in option_specs(cls)}
-        self.values: dict[str, Any] = self._defaults()
-        self.is_from_link = False
-        self.jobs = Watching()
-        self.shown: Any = None
-        self.before: Any = None
-        self.uploads: dict[str, Any] = {}
-        self._uploaded_on_show: Any = None
-
-    @property
-    def options(self) -> T:
-        """The settings as an instance of the dataclass."""
-        return self._cls(**self.values)
+        return write_options_of(self._cls, self.values)
 
     # --------------------------------------------------------------------------------- settings
 
@@ -197,7 +180,7 @@ class OptionsPage(PageState, Generic[T]):
 
     def ignore(self, name: str, why: str) -> None:
         """Set one option back, and add a sentence on why."""
-        self.values[name] = self._defaults()[name]
+        self.values[name] = default_values(self._cls)[name]
         self.complaints += (why,)
 
     def check_step(self, last: int, what: str = "run") -> bool:
@@ -211,7 +194,7 @@ class OptionsPage(PageState, Generic[T]):
             Noun for that.
         """
         step = self.values["step"]
-        if not self.is_from_link or step == self._defaults()["step"] or step <= last:
+        if not self.is_from_link or step == default_values(self._cls)["step"] or step <= last:
             return False
         self.values["step"] = last
         self.complaints += (no_step_words(step, last, what),)
@@ -224,19 +207,8 @@ class OptionsPage(PageState, Generic[T]):
             self.values[name] = None if value is None else whole_number(value, 0)
 
     def _reset(self, changed: str) -> None:
-        defaults = self._defaults()
+        defaults = default_values(self._cls)
         self.values.update({name: defaults[name] for name in self.resets.get(changed, ())})
-
-    def _apply(self, query: dict[str, str]) -> Iterable[str]:
-        self.values, complaints = parse_options_of(self._cls, query)
-        self.is_from_link = True
-        return complaints
-
-    def _write(self) -> dict[str, str]:
-        return write_options_of(self._cls, self.values)
-
-    def _defaults(self) -> dict[str, Any]:
-        return default_values(self._cls)
 
     # ---------------------------------------------------------------------------------- uploads
 
@@ -289,13 +261,9 @@ class OptionsPage(PageState, Generic[T]):
         except InputError as error:
             self.problem = str(error)
 
-    def revoke(self) -> None:
-        """Pause the computations of this session; computed values remain."""
-        self.jobs.leave()
-
     def forget(self) -> None:
         """Release results that are not shared; they are computed again when the page is opened."""
-        self.revoke()
+        self.jobs.leave()
         for source in (*self.uploads.values(), self.shown):
             if (own := getattr(source, "own", None)) is not None:
                 own.clear()
@@ -318,28 +286,25 @@ class OptionsPage(PageState, Generic[T]):
             self._uploaded_on_show = self.uploaded
 
 
-class RunPage(OptionsPage[T], Generic[T, Shown, P]):
+class RunPage(PageState):
     """State of a page that shows one job, which follows the settings.
 
     If a job fails before its first value, the previous job is shown again.
     """
 
-    shown: Shown | None
-    before: Shown | None
-
-    def job_of(self, shown: Shown) -> Job[P]:
+    def job_of(self, shown: Any) -> Job[Any]:
         """Return the job of the settings; equal settings have the same job."""
         raise NotImplementedError
 
-    def graph(self, shown: Shown) -> dict[str, Any]:
+    def graph(self, shown: Any) -> dict[str, Any]:
         """Return the graph for the browser."""
         raise NotImplementedError
 
-    def last_step(self, found: P) -> int:
+    def last_step(self, found: Any) -> int:
         """Return the number of the last step of a job that has ended."""
         raise NotImplementedError
 
-    def message_parts(self, shown: Shown, found: P, failure: str) -> dict[str, Any]:
+    def message_parts(self, shown: Any, found: Any, failure: str) -> dict[str, Any]:
         """Return the parts of a message other than the steps; "run" is that of the run."""
         raise NotImplementedError
 
@@ -350,7 +315,7 @@ class RunPage(OptionsPage[T], Generic[T, Shown, P]):
         super().refresh()
 
     @property
-    def run(self) -> Job[P] | None:
+    def run(self) -> Job[Any] | None:
         """The shown job, started unless it has ended; None before there is one."""
         if self.shown is None:
             return None
@@ -358,11 +323,11 @@ class RunPage(OptionsPage[T], Generic[T, Shown, P]):
         self.jobs.begin(job)
         return job
 
-    def is_on_show(self, found: Shown) -> bool:
+    def is_on_show(self, found: Any) -> bool:
         """Return whether the job of `found` is shown."""
         return self.shown is not None and self.job_of(self.shown) is self.job_of(found)
 
-    def _adopt(self, found: Shown) -> None:
+    def _adopt(self, found: Any) -> None:
         job = self.job_of(found)
         if _has_failed(job):
             raise InputError(job.failure)
@@ -382,9 +347,8 @@ def no_step_words(step: int, last: int, what: str = "run") -> str:
 
 
 MOST_RUNS = 12  # that a page of runs side by side keeps for a session
-S = TypeVar("S", bound=DataOptions)
 Load = Callable[[str, int], Material]
-MakeRecorder = Callable[[Run, Material, str], Recorder]
+MakeRun = Callable[[Run, Material, str, Queue], SessionRun]
 
 
 class Entry(NamedTuple):
@@ -411,7 +375,7 @@ class Entry(NamedTuple):
         return self.problem or (self.run.failure if self.run is not None else "")
 
 
-class LearningPage(OptionsPage[S]):
+class LearningPage(PageState):
     """Settings and runs of a page in one session.
 
     Settings that cannot be used become a sentence, and the runs shown before remain.
@@ -437,10 +401,7 @@ class LearningPage(OptionsPage[S]):
         Whether question or problem refer to the cost of the runs.
     """
 
-    shown: S | None
-    uploaded: UploadedTable | None
-
-    def __init__(self, cls: type[S], load: Load, queue: Queue, places: Collection[str]) -> None:
+    def __init__(self, cls: type, load: Load, queue: Queue, places: Collection[str]) -> None:
         super().__init__(cls, places)
         self.queue = queue
         self.material: Material | None = None
@@ -460,7 +421,7 @@ class LearningPage(OptionsPage[S]):
     def choose(self, name: str, value: Any) -> None:
         """Set an option of the page, of the import or of the learner; None is its default."""
         name, value = with_reading(self.values, name, value)
-        defaults = self._defaults()
+        defaults = default_values(self._cls)
         if name not in defaults:
             self._choose_option(name, value)
             return
@@ -503,7 +464,7 @@ class LearningPage(OptionsPage[S]):
 
     # ------------------------------------------------------------------------------------- data
 
-    def take_data(self, other: LearningPage[Any]) -> None:
+    def take_data(self, other: LearningPage) -> None:
         """Use the data of another page, uploaded ones included."""
         self.values.update({key: other.values[key] for key in ("data", "fingerprint", "reading")})
         self.uploaded = other.uploaded
@@ -555,24 +516,17 @@ class LearningPage(OptionsPage[S]):
             self.is_beyond = True
         return not self.is_beyond
 
-    def _run_of(self, plan: RunPlan, material: Material, make: MakeRecorder) -> SessionRun:
+    def _run_of(self, plan: RunPlan, material: Material, make: MakeRun) -> SessionRun:
         """Return the run of a plan, started if there is none or if it has failed."""
 
         def start() -> SessionRun:
-            token = secrets.token_hex(4)
-            recorder = make(new_run(plan, material), material, token)
-            return SessionRun(recorder, token, self.queue)
+            return make(new_run(plan, material), material, secrets.token_hex(4), self.queue)
 
         return self._runs.get(plan, start)
 
     def plan_of(self, run: SessionRun) -> RunPlan | None:
         """Return the plan of a run of this session; None if it was removed."""
         return self._runs.plan_of(run)
-
-    def revoke(self) -> None:
-        """Pause all computing of this session; computed steps remain."""
-        super().revoke()
-        self._runs.revoke()
 
     def forget(self) -> None:
         """Release all runs; they are computed again when the page is opened."""
@@ -582,13 +536,18 @@ class LearningPage(OptionsPage[S]):
         self._planned = ()
 
 
-class SideBySidePage(LearningPage[S]):
+class SideBySidePage(LearningPage):
     """Page that shows several runs on the same data side by side.
+
+    Parameters
+    ----------
+    make : callable
+        Return a run.
+    cls, load, queue, places
+        See :class:`LearningPage`.
 
     Attributes
     ----------
-    recorder : callable
-        Return the recorder of a run.
     first_credit : int
         Number of steps of every run that are computed before the first request.
     entries : tuple of Entry
@@ -597,11 +556,13 @@ class SideBySidePage(LearningPage[S]):
         Identifier of these runs, and the header sent to the browser.
     """
 
-    recorder: ClassVar[type[Recorder]]
     first_credit: ClassVar[int]
 
-    def __init__(self, cls: type[S], load: Load, queue: Queue, places: Collection[str]) -> None:
+    def __init__(
+        self, cls: type, make: MakeRun, load: Load, queue: Queue, places: Collection[str]
+    ) -> None:
         super().__init__(cls, load, queue, places)
+        self._make = make
         self.entries: tuple[Entry, ...] = ()
         self.token = ""
         self.header_json = ""
@@ -630,7 +591,7 @@ class SideBySidePage(LearningPage[S]):
         if entry.plan is None:
             return entry
         try:
-            return entry._replace(run=self._run_of(entry.plan, material, self.recorder))
+            return entry._replace(run=self._run_of(entry.plan, material, self._make))
         except InputError as error:
             return entry._replace(problem=str(error))
 

@@ -12,7 +12,7 @@ import streamlit as st
 from graftviz.app.controls import show_button, show_options
 from graftviz.app.material import FINGERPRINT_DIGITS, UploadedTable, uploaded_data
 from graftviz.app.reader_process import BusyError, Reader, TableUpload, UploadedFile
-from graftviz.app.state import OptionsPage
+from graftviz.app.state import PageState
 from graftviz.app.url import CLASS_DATA, class_data, default_values, import_options, is_upload
 from graftviz.data.coding import TableOptions
 from graftviz.data.sets.public import PUBLIC
@@ -275,7 +275,7 @@ def _title_of(files: Files) -> str:
     return getattr(files[0][1], "name", "") or "The file"
 
 
-def show_upload(state: OptionsPage[Any]) -> None:
+def show_upload(state: PageState) -> None:
     """Show the uploader and its errors while uploaded data are chosen; the shown run continues."""
     data = state.values["data"]
     if not is_upload(data):

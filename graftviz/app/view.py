@@ -167,7 +167,7 @@ INSPECT = MountedView("inspect")
 
 @st.fragment
 @bounded
-def live_run(state: RunPage[Any, Any, Any], view: MountedView) -> None:
+def live_run(state: RunPage, view: MountedView) -> None:
     """Show the run of a page; messages of the view run this again, and nothing else of the page."""
     job = state.run
     if job is None:
@@ -189,7 +189,7 @@ def live_run(state: RunPage[Any, Any, Any], view: MountedView) -> None:
     )
 
 
-def run_message(state: RunPage[Any, Any, Any], mail: Mailbox) -> str:
+def run_message(state: RunPage, mail: Mailbox) -> str:
     """Return, as JSON, the steps that the browser lacks, and the graph if it has another one."""
     job, shown = state.run, state.shown
     assert shown is not None
@@ -220,7 +220,7 @@ def run_message(state: RunPage[Any, Any, Any], mail: Mailbox) -> str:
 @st.fragment
 @bounded
 def show_runs(
-    state: SideBySidePage[Any], view: MountedView, name: str, chosen: Mapping[str, Trigger]
+    state: SideBySidePage, view: MountedView, name: str, chosen: Mapping[str, Trigger]
 ) -> None:
     """Show the runs of `state`; messages run this again, and nothing else of the page.
 
@@ -247,7 +247,7 @@ def show_runs(
     )
 
 
-def runs_message(state: SideBySidePage[Any], mail: Mailbox, name: str) -> str:
+def runs_message(state: SideBySidePage, mail: Mailbox, name: str) -> str:
     """Return, as JSON, the next message to the view; see docs/player.md.
 
     It has the header and all records for new runs, and otherwise the records that the view has

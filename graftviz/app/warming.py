@@ -11,11 +11,12 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
+from graftviz.app.budget import bounded_run
+from graftviz.app.dynamics import run_progress
+from graftviz.app.jobs import Executor
 from graftviz.app.material import PAGE_PRESET, automatic_values, prepare
-from graftviz.app.player.budget_records import bounded_run
-from graftviz.app.player.dynamics_records import run_progress
-from graftviz.app.player.region_records import RegionQuery, Rule, answering, growing
-from graftviz.app.runs import RunRecorder, compiled
+from graftviz.app.regions_records import RegionQuery, Rule, answering, growing
+from graftviz.app.runs import PlayerRun, compiled
 from graftviz.data.sets.registry import dense_network, load_dataset
 from graftviz.data.synthetic.graphs import grid_graph, ising_grid
 from graftviz.data.synthetic.potentials import random_model
@@ -143,12 +144,12 @@ def _learn(*learners: Learner) -> None:
 def _watch(learner: Learner, *, knows_truth: bool) -> None:
     material = prepare(small_data(knows_truth=knows_truth), seed=0)
     run = Run(material.train, learner.for_warm_up(), test=material.test, truth=material.truth)
-    recorder = RunRecorder(run, material, "warm-up")
+    recorded = PlayerRun(run, material, "warm-up", Executor().queue())
     automatic_values(learner, material)
-    steps = len(list(recorder.records()))
-    recorder.answer({"kind": "node", "i": 0, "t": steps})
-    recorder.answer({"kind": "pair", "i": 0, "j": 1, "t": 0})
-    recorder.result()
+    steps = len(list(recorded.records()))
+    recorded.answer({"kind": "node", "i": 0, "t": steps})
+    recorded.answer({"kind": "pair", "i": 0, "j": 1, "t": 0})
+    recorded.result()
 
 
 def _grow_certified() -> None:

@@ -14,13 +14,12 @@ from app_pages import FIRST_OF_SERVER, open_page, page_at, query_of, run_while, 
 from streamlit.testing.v1 import AppTest
 from waiting import wait_until
 
-from graftviz.app import session as jobs
-from graftviz.app.dynamics.panels import build_result, final_result
+from graftviz.app import regions, session
+from graftviz.app.dynamics_panels import build_result, final_result
 from graftviz.app.jobs import Executor, Job
 from graftviz.app.models import ShownModel
-from graftviz.app.player.region_records import Grown, RegionQuery, growing
-from graftviz.app.regions import state as region_state
-from graftviz.app.regions.state import region_message
+from graftviz.app.regions import region_message
+from graftviz.app.regions_records import Grown, RegionQuery, growing
 from graftviz.app.view import Mailbox, run_message
 from graftviz.learning.registry import learner_names
 from graftviz.reports.files.dynamics_files import matrix_csv
@@ -56,8 +55,8 @@ def test_charts_name_best_learner_after_all_measurements() -> None:
 
 @pytest.mark.parametrize("page", ["budget", "dynamics"])
 def test_slow_first_value_is_shown_when_ready(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "_AT_ONCE", 0.0)
-    monkeypatch.setattr(jobs, "_FIRST_VALUE", 0.001)
+    monkeypatch.setattr(session, "_AT_ONCE", 0.0)
+    monkeypatch.setattr(session, "_FIRST_VALUE", 0.001)
     app = open_page(page, seed="4711")
     assert not [info.value for info in app.info if "Computing" in info.value]
     assert any(part.proto.component_name.endswith(page) for part in app.get("bidi_component"))
@@ -106,7 +105,7 @@ def test_every_learner_can_race(name: str) -> None:
     run = app.session_state["race"].entries[1].run
     assert run.wait(1, 120)
     assert run.failure == ""
-    assert run.recorder.run.learner.name == name
+    assert run.run.learner.name == name
     assert len(app.session_state["race"].race().courses) >= 1
     assert query_of(app)["r2"] == name
 
@@ -288,7 +287,7 @@ def test_methods_and_curves_are_measured_and_saved() -> None:
 
 
 def test_long_dynamics_run_needs_confirmation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graftviz.app.dynamics.options.ASK_SECONDS", 1e-9)
+    monkeypatch.setattr("graftviz.app.dynamics.ASK_SECONDS", 1e-9)
     app = open_page("dynamics", **SMALL, seed="9")
     assert "Not started" in sentences(app)
     assert app.session_state["dynamics"].run is None
@@ -392,8 +391,8 @@ def test_slow_region_is_shown_from_its_first_step(
         work.grant()
         return work
 
-    monkeypatch.setattr(region_state, "AT_ONCE", AT_ONCE)
-    monkeypatch.setattr(region_state, "region", slow)
+    monkeypatch.setattr(regions, "AT_ONCE", AT_ONCE)
+    monkeypatch.setattr(regions, "region", slow)
     picture = json.loads(region_message(state, state.shown, Mailbox()))
     assert len(picture["region"]["steps"]) == 1
     assert not picture["region"]["done"]

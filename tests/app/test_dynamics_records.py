@@ -10,10 +10,8 @@ import pytest
 
 from docs.making.sample_city import PLACES, city_positions, city_series, positions_csv, series_csv
 from graftviz import InputError, dynamics
-from graftviz.app.dynamics.options import DynamicsOptions, judge_system, plan_of
-from graftviz.app.dynamics.state import source
+from graftviz.app.dynamics import DynamicsOptions, judge_system, plan_of, run_progress, source
 from graftviz.app.material import MOST_SERIES, uploaded_series
-from graftviz.app.player.dynamics_records import run_progress
 from graftviz.data.sets.registry import ROOT, folder_keys
 from graftviz.dynamics.measuring import load_sample, measuring, regress_all, sample_keys
 

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from graftviz.app.budget.options import BudgetOptions
-from graftviz.app.dynamics.options import DynamicsOptions
-from graftviz.app.grow.options import BranchPoint, GrowOptions, has_presets
-from graftviz.app.inspect.options import InspectOptions
+from graftviz.app.budget import BudgetOptions
+from graftviz.app.dynamics import DynamicsOptions
+from graftviz.app.grow import BranchPoint, GrowOptions, has_presets
+from graftviz.app.inspect import InspectOptions
 from graftviz.app.material import UPLOAD
 from graftviz.app.models import TRUE, SourceOptions
-from graftviz.app.prune.options import PruneOptions
-from graftviz.app.race.options import MOST_RACERS, RaceOptions
-from graftviz.app.regions.options import RUN, RegionOptions
-from graftviz.app.reservoir.options import ReservoirOptions
-from graftviz.app.state import REMEMBERED_LINKS, OptionsPage
+from graftviz.app.prune import PruneOptions
+from graftviz.app.race import MOST_RACERS, RaceOptions
+from graftviz.app.regions import RUN, RegionOptions
+from graftviz.app.reservoir import ReservoirOptions
+from graftviz.app.state import REMEMBERED_LINKS, PageState
 from graftviz.app.url import LearnerChoice, is_upload, parse_options_of, part, write_options_of
 from graftviz.data.coding import TableOptions
 from graftviz.learning.registry import learner_class
@@ -121,7 +121,7 @@ def test_settings_round_trip_through_address(page: str, data: st.DataObject) -> 
     values |= parts_of(data.draw, values)
     query = write(page, values)
     assert read(page, query) == (values, ())
-    state = OptionsPage(cls, places=("step",))
+    state = PageState(cls, places=("step",))
     assert state.follow(query)
     assert (state.options, state.complaints) == (cls(**values), ())
     assert read(page, state.link()) == (values, ())
@@ -137,7 +137,7 @@ def test_defaults_are_not_written(page: str) -> None:
 @every_page
 def test_older_address_of_the_page_changes_nothing(page: str) -> None:
     """Check that unknown addresses are followed as links, and older ones by navigation only."""
-    state = OptionsPage(PAGES[page], places=("step",))
+    state = PageState(PAGES[page], places=("step",))
     assert state.follow({"seed": "50"})
     visit = state.visit
     state.choose("seed", 60)
@@ -202,7 +202,7 @@ BAD: tuple[tuple[str, dict[str, str], str], ...] = (
 def test_invalid_part_of_address_is_ignored_with_one_sentence(
     page: str, query: dict[str, str], words: str
 ) -> None:
-    state = OptionsPage(PAGES[page], places=("step",))
+    state = PageState(PAGES[page], places=("step",))
     state.follow({"seed": "4", **query})
     (complaint,) = state.complaints
     assert words in complaint
@@ -229,7 +229,7 @@ class NotedOptions:
     step: int = option(0, "step")
 
 
-class NotedPage(OptionsPage[NotedOptions]):
+class NotedPage(PageState):
     """Page whose note is reset when its number changes."""
 
     resets = {"n": ("note",)}  # noqa: RUF012

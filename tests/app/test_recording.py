@@ -9,16 +9,17 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from app_pages import is_compiling, page_at, run_while
+from fakes import Idle
 from streamlit.testing.v1 import AppTest
 
 from graftviz import InputError, load_dataset
-from graftviz.app import engine as compiling, engine as engine_module
+from graftviz.app import engine as engine_module
 from graftviz.app.engine import WarmUp
-from graftviz.app.grow.state import GrowState
+from graftviz.app.grow import GrowState
 from graftviz.app.jobs import Executor
 from graftviz.app.material import Material, prepare
 from graftviz.app.recording import COMPILING, RecordedRun, record_run, recording
-from graftviz.app.runs import RunRecorder, recorded_model
+from graftviz.app.runs import PlayerRun, recorded_model
 from graftviz.app.warming import KernelJob
 from graftviz.reports.results import Run
 from graftviz.reports.texts import catalogue, page_text
@@ -60,7 +61,7 @@ def test_recording_equals_run_of_engine() -> None:
 
 
 def test_the_page_opens_with_the_recorded_run(opened: GrowState) -> None:
-    assert isinstance(opened.run.recorder, RecordedRun)
+    assert isinstance(opened.run, RecordedRun)
     assert not opened.awaits_engine
     opened.values["step"] = 7
     assert opened.is_recorded
@@ -80,18 +81,18 @@ def test_other_settings_wait_for_the_engine(opened: GrowState, name: str, value:
     opened.refresh()
     assert not opened.awaits_engine
     assert opened.run is not before
-    assert not isinstance(opened.run.recorder, RecordedRun)
+    assert not isinstance(opened.run, RecordedRun)
 
 
 def test_recording_is_not_shown_for_changed_data(open_state: Open) -> None:
     def load(key: str, seed: int) -> Material:
         return prepare(dataclasses.replace(load_dataset(key), truth=None), seed)
 
-    assert not isinstance(open_state(load).run.recorder, RecordedRun)
+    assert not isinstance(open_state(load).run, RecordedRun)
 
 
 def test_answers_of_recording_equal_those_of_run(opened: GrowState) -> None:
-    recorded = opened.run.recorder
+    recorded = opened.run
     assert list(recorded.records())
     assert recorded.answer(QUESTION) == {"error": COMPILING, "again": True}
     for ask in (recorded.result, lambda: recorded_model(recorded, 5)):
@@ -99,7 +100,7 @@ def test_answers_of_recording_equal_those_of_run(opened: GrowState) -> None:
             ask()
     opened.has_engine = True
     run = Run(recorded.run.table, recorded.run.learner, test=recorded.run.test)
-    plain = RunRecorder(run, recorded.material, "")
+    plain = PlayerRun(run, recorded.material, "", Idle())
     steps = list(plain.records())
     assert recorded.answer(QUESTION) == plain.answer(QUESTION)
     assert recorded.result().model.edges.tolist() == plain.result().model.edges.tolist()
@@ -113,7 +114,7 @@ def compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     gate = threading.Event()
     engine = WarmUp([KernelJob("", gate.wait)])
     monkeypatch.setattr(engine_module, "warm_up", lambda *_page: engine)
-    monkeypatch.setattr(compiling, "QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(engine_module, "QUIET_SECONDS", 0.0)
     yield gate
     gate.set()
 
@@ -139,7 +140,7 @@ def test_a_page_plays_the_recorded_run_and_a_moved_control_waits(
     assert not app.info
     assert "Recorded" not in captions(app)
     assert state.run is not recorded
-    assert state.run.recorder.run.learner.alpha == 0.5
+    assert state.run.run.learner.alpha == 0.5
 
 
 @pytest.mark.parametrize("page", ["race", "reservoir", "regions", "prune", "budget", "dynamics"])

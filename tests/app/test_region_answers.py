@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fakes import finished_run
+from fakes import Idle, finished_run
 from learner_cases import followers_table
 
 from graftviz import (
@@ -23,9 +23,9 @@ from graftviz import (
     PairwiseMRF,
     Run,
 )
-from graftviz.app import runs as region_answers
+from graftviz.app import runs
 from graftviz.app.material import prepare
-from graftviz.app.runs import RunRecorder
+from graftviz.app.runs import PlayerRun
 from graftviz.data.sets.dataset import DataSet
 from graftviz.data.synthetic.potentials import joint_probabilities, joint_states
 from graftviz.inference.local.local_model import CUTS
@@ -153,15 +153,15 @@ def test_regions_are_cached_until_final_fit_of_last_step(
         grown.append(question["t"])
         return answer(run, question)
 
-    monkeypatch.setattr(region_answers, "answer", counted)
+    monkeypatch.setattr(runs, "answer", counted)
     run = Run(followers_table(N, 600), LEARNERS["best"], seed=0)
-    answers = RunRecorder(run, prepare(DataSet("d", "d", run.table, None, None, ""), 0), "t")
+    answers = PlayerRun(run, prepare(DataSet("d", "d", run.table, None, None, ""), 0), "t", Idle())
     request = {"kind": "node", "i": 1, "t": 1, "region": {"cut": "drop"}}
     run.advance()
-    monkeypatch.setattr(region_answers, "compiled", _event(False))
+    monkeypatch.setattr(runs, "compiled", _event(False))
     assert answers.answer(request)["region"]["again"]
     assert answers.answer(request)["name"] == run.table.names[1]
-    monkeypatch.setattr(region_answers, "compiled", _event(True))
+    monkeypatch.setattr(runs, "compiled", _event(True))
     grown.clear()
     first = answers.answer(request)
     assert answers.answer(dict(request)) is first
@@ -174,7 +174,7 @@ def test_regions_are_cached_until_final_fit_of_last_step(
 
 
 def _event(is_set: bool) -> Any:
-    event = region_answers.threading.Event()
+    event = runs.threading.Event()
     if is_set:
         event.set()
     return event

@@ -11,7 +11,6 @@ import graftviz as gv
 from graftviz import PairwiseMRF
 from graftviz.app.material import PAGE_DATA, default_options, prepare
 from graftviz.app.recording import RecordedRun
-from graftviz.app.runs import SessionRun
 from graftviz.data.sets.registry import load_dataset
 from graftviz.data.synthetic.potentials import joint_probabilities, joint_states, sample_exact
 from graftviz.data.table import DiscreteTable
@@ -132,9 +131,8 @@ def test_panel_shows_step_of_page_and_chosen_steps() -> None:
 def test_the_recorded_run_of_the_opening_page_has_models() -> None:
     material = prepare(load_dataset(PAGE_DATA), seed=0)
     learner = gv.BestChoice(**default_options(gv.BestChoice, material.suggested))
-    recorder = RecordedRun(gv.Run(material.train, learner), material, "t", is_ready=lambda: True)
-    run = SessionRun(recorder, "t", Idle())
+    run = RecordedRun(gv.Run(material.train, learner), material, "t", Idle(), is_ready=lambda: True)
     assert len(run.model_at(0).edges) == 0
-    end = len(recorder.run.steps)
-    assert len(run.model_at(end).edges) == recorder.outcome()["edges"]
-    assert len(run.model_at(1).edges) == len(recorder.run.steps[0].activated)
+    end = len(run.run.steps)
+    assert len(run.model_at(end).edges) == run.outcome()["edges"]
+    assert len(run.model_at(1).edges) == len(run.run.steps[0].activated)

@@ -10,17 +10,18 @@ import pytest
 from fakes import Idle
 
 from graftviz import InputError, NodewiseL1
-from graftviz.app.budget.options import BudgetOptions, slider_of
-from graftviz.app.budget.state import (
+from graftviz.app.budget import (
     MODELS_AT_A_TIME,
+    BoundedProgress,
     BudgetMaterial,
+    BudgetOptions,
     BudgetState,
     ShownBudget,
     dense_material,
     pathing,
+    slider_of,
 )
 from graftviz.app.jobs import Job
-from graftviz.app.player.budget_records import BoundedProgress
 from graftviz.evaluation.tradeoff import BOUNDS, MeasuredPath
 from graftviz.learning.bounded.bounded_inference import MEASURES
 

@@ -14,8 +14,8 @@ import pytest
 from fakes import Idle, clear_jobs
 
 from graftviz import dynamics
-from graftviz.app.dynamics.panels import curves_csv, methods_csv
-from graftviz.app.dynamics.state import TOO_LONG, DynamicsState, survey
+from graftviz.app.dynamics import TOO_LONG, DynamicsState, survey
+from graftviz.app.dynamics_panels import curves_csv, methods_csv
 from graftviz.app.material import uploaded_series
 
 
@@ -111,7 +111,7 @@ def test_another_run_revokes_previous_run_and_resets_step(scheduler: Idle) -> No
     state.choose("seed", 1)
     assert state.options.node is None
     state.refresh()
-    state.revoke()
+    state.jobs.leave()
     assert scheduler.waiting == []
 
 
@@ -126,9 +126,9 @@ def test_closed_visit_revokes_jobs_that_no_other_visit_uses(scheduler: Idle) -> 
     one.refresh()
     own = one.run
     assert scheduler.waiting == [shared, own]
-    one.revoke()
+    one.jobs.leave()
     assert scheduler.waiting == [shared], "the job of another visit was revoked"
-    other.revoke()
+    other.jobs.leave()
     assert scheduler.waiting == []
     other.compared()
     assert scheduler.waiting == [shared], "the job was not resumed"
@@ -168,7 +168,7 @@ def test_slow_curves_are_left_out_with_a_note(
     for _ in range(6):
         state.compared()
         scheduler.work_all()
-    monkeypatch.setattr("graftviz.app.dynamics.options.ASK_SECONDS", 1e-9)
+    monkeypatch.setattr("graftviz.app.dynamics.ASK_SECONDS", 1e-9)
     assert not state.compared().is_complete  # the standard errors have begun
     scheduler.work_all()
     known = state.compared()

@@ -22,8 +22,8 @@ from test_ui_grow_state import load
 
 import graftviz
 from graftviz import BestChoice, DiscreteTable, InputError, Step, learn
-from graftviz.app.dynamics.panels import read_series_files
-from graftviz.app.grow.state import GrowState
+from graftviz.app.dynamics_panels import read_series_files
+from graftviz.app.grow import GrowState
 from graftviz.app.jobs import Executor
 from graftviz.app.material import Upload, prepare
 from graftviz.app.runs import SessionRun
@@ -89,7 +89,7 @@ def test_failed_run_keeps_its_steps_and_next_run_works(
     next_run = finished(state)
     assert next_run is not run
     assert not next_run.failure
-    assert next_run.recorder.outcome_json is not None
+    assert next_run.outcome_json is not None
 
 
 def test_error_of_a_question_leaves_the_run(
@@ -101,12 +101,12 @@ def test_error_of_a_question_leaves_the_run(
     def broken(question: Any) -> None:
         raise IndexError("in somebody/answers.py")
 
-    monkeypatch.setattr(run.recorder, "answer", broken)
+    monkeypatch.setattr(run, "answer", broken)
     error = json.loads(run.answer_json({"kind": "node", "i": 0, "t": 1}))["answer"]["error"]
     assert re.search(r"reference [0-9a-f]{6}", error)
     assert "somebody" not in error
     assert "IndexError" in caplog.text
-    assert run.recorder.outcome_json is not None
+    assert run.outcome_json is not None
 
 
 def test_package_does_not_use_wall_clock_time() -> None:

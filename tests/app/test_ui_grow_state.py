@@ -14,12 +14,12 @@ import pytest
 from learner_cases import followers_table
 
 from graftviz import BestChoice, DiscreteTable, InputError
-from graftviz.app import material as run_limits, runs
-from graftviz.app.grow import live, state as grow_state
-from graftviz.app.grow.live import grow_message
-from graftviz.app.grow.options import BranchPoint
-from graftviz.app.grow.panels import row_stops
-from graftviz.app.grow.state import GrowState
+from graftviz.app import (
+    grow,
+    material,
+    runs,
+)
+from graftviz.app.grow import BranchPoint, GrowState, grow_message, row_stops
 from graftviz.app.jobs import Executor
 from graftviz.app.material import PAGE_DATA, UPLOAD, Material, Upload, prepare
 from graftviz.app.runs import SessionRun
@@ -130,14 +130,14 @@ def test_branch_shares_first_steps_and_has_base_as_ghost(state: GrowState) -> No
 
 def test_old_runs_are_released(state: GrowState) -> None:
     runs = []
-    for k in range(3 * grow_state.MOST_RUNS):
+    for k in range(3 * grow.MOST_RUNS):
         state.choose("seed", k)
         state.refresh()
         assert state.run.wait(1, 60)
         runs.append(state.run)
-    assert len(list(state._runs)) == grow_state.MOST_RUNS
+    assert len(list(state._runs)) == grow.MOST_RUNS
     assert state.run in list(state._runs)
-    last = runs[-grow_state.MOST_RUNS :]
+    last = runs[-grow.MOST_RUNS :]
     assert [run.memory_bytes > 0 for run in runs] == [run in last for run in runs]
 
 
@@ -185,7 +185,7 @@ def test_runs_of_a_replaced_upload_are_evicted(state: GrowState) -> None:
 
 
 def test_shown_runs_are_never_released(state: GrowState, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grow_state, "MOST_RUNS", 2)
+    monkeypatch.setattr(grow, "MOST_RUNS", 2)
     monkeypatch.setattr(runs, "MOST_MEGABYTES", 0.0)
     for alpha in (0.1, 0.2):
         for change in (
@@ -206,7 +206,7 @@ def test_shown_runs_are_never_released(state: GrowState, monkeypatch: pytest.Mon
     branch_header = json.loads(branch.header_json or "")["branch"]
     assert branch_header["run"] == base.token
     assert base.wait_for_end(60)
-    reference = weakref.ref(base.recorder)
+    reference = weakref.ref(base.run)
     base.forget()
     gc.collect()
     assert reference() is None, "the branch holds a reference to its base"
@@ -254,7 +254,7 @@ def test_both_runs_of_comparison_are_checked_before_start(
 def test_run_beyond_limits_offers_command(
     state: GrowState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_limits, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(material, "MOST_SECONDS", 0.0)
     state.refresh()
     assert state.is_beyond
     assert "Limits: " in state.problem
@@ -268,7 +268,7 @@ def test_run_stopped_before_first_step_starts_on_request() -> None:
     queue.close()
     state = GrowState(load, queue)
     state.refresh()
-    state.revoke()
+    state.run.revoke()
     queue.open()
     run, mail = state.run, Mailbox()
     assert not run.has_credit
@@ -282,7 +282,7 @@ def test_stability_is_sent_with_two_messages(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     known = ['{"of":10}']
-    monkeypatch.setattr(live, "stability_json", lambda _: known[0])
+    monkeypatch.setattr(grow, "stability_json", lambda _: known[0])
     pool = Executor(threads=1)
     state = GrowState(load, pool.queue())
     state.refresh()

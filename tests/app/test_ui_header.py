@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 from waiting import wait_until
 
 import graftviz
-from graftviz.app.budget.panels import budget_files
-from graftviz.app.regions.panels import region_files
+from graftviz.app.budget import budget_files
+from graftviz.app.regions import region_files
 from graftviz.reports.texts import page_text
 
 # Page → its file that is a table.

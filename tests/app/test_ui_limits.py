@@ -11,8 +11,8 @@ import pytest
 from fakes import random_table
 
 from graftviz.__main__ import main
-from graftviz.app import material as run_limits
-from graftviz.app.grow.state import GrowState
+from graftviz.app import material
+from graftviz.app.grow import GrowState
 from graftviz.app.jobs import Executor
 from graftviz.app.material import RunCheck, fewer_edges, judge, prepare
 from graftviz.data.sets.registry import load_dataset
@@ -27,7 +27,7 @@ def test_run_beyond_limits_is_refused_with_both_numbers(
 ) -> None:
     learner = learner_class("edge-grafting")()
     assert judge(TABLE, learner) == RunCheck()
-    monkeypatch.setattr(run_limits, "MOST_BYTES", 1000.0)
+    monkeypatch.setattr(material, "MOST_BYTES", 1000.0)
     refusal = judge(TABLE, learner).refusal
     assert "This run will take about" in refusal
     assert "1.0 kB per run. Not started." in refusal
@@ -37,8 +37,8 @@ def test_fewer_edges_are_offered_if_they_fit_the_limit(monkeypatch: pytest.Monke
     learner = learner_class("best-choice")()
     offered = []
     for share in (0.3, 0.6, 0.9):
-        seconds = share * run_limits.of_learner(TABLE, learner).seconds
-        monkeypatch.setattr(run_limits, "ASK_SECONDS", seconds)
+        seconds = share * material.of_learner(TABLE, learner).seconds
+        monkeypatch.setattr(material, "ASK_SECONDS", seconds)
         assert judge(TABLE, learner).question
         budget = fewer_edges(TABLE, learner)
         if budget is not None:
@@ -46,7 +46,7 @@ def test_fewer_edges_are_offered_if_they_fit_the_limit(monkeypatch: pytest.Monke
             offered.append(budget)
     assert offered
     assert offered == sorted(offered), "offers should grow with the limit"
-    monkeypatch.setattr(run_limits, "ASK_SECONDS", 0.0)
+    monkeypatch.setattr(material, "ASK_SECONDS", 0.0)
     assert fewer_edges(TABLE, learner) is None
 
 

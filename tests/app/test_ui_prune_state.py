@@ -11,12 +11,13 @@ from fakes import finished_run
 from learner_cases import followers_table
 
 from graftviz import DiscreteTable, ForcedPruning, Run
-from graftviz.app import runs as session_runs
+from graftviz.app import (
+    prune,
+    runs,
+)
 from graftviz.app.jobs import Executor
 from graftviz.app.material import Material, prepare
-from graftviz.app.player import prune_records
-from graftviz.app.prune.state import PruneState
-from graftviz.app.runs import PruneRecorder
+from graftviz.app.prune import PruneRun, PruneState
 from graftviz.data.sets.dataset import DataSet
 from graftviz.learning.pruning.forced_pruning import HEURISTICS
 from graftviz.learning.pruning.structure_fit import rows_of
@@ -51,9 +52,9 @@ def finished(table: DiscreteTable, **options: object) -> Run:
 def test_ticks_are_evenly_chosen_from_many_parameters(
     table: DiscreteTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prune_records, "MOST_TICKS", 5)
+    monkeypatch.setattr(prune, "MOST_TICKS", 5)
     run = finished(table, exchanges=0)
-    record = prune_records.prune_record(run, 1, rows_of(table))
+    record = prune.prune_record(run, 1, rows_of(table))
     values = run.steps[0].exchange.values
     assert record["parameters"] == len(values) > 5 == len(record["values"])
     assert record["values"][0] == pytest.approx(values.min(), rel=1e-6)
@@ -77,10 +78,10 @@ def test_three_runs_differ_in_the_rule_only(state: PruneState) -> None:
     state.refresh()
     assert list(state.runs) == list(HEURISTICS)
     assert all(run.wait_for_end(60) for run in state.runs.values())
-    feeds = json.loads(session_runs.everything_so_far(state.runs.values()))
+    feeds = json.loads(runs.everything_so_far(state.runs.values()))
     starts = [feed["feed"]["records"][0] for feed in feeds]
     assert starts[0] == starts[1] == starts[2]
-    runs = dict(state.runs)
+    before = dict(state.runs)
     state.choose("heuristic", "mcmc")
     state.refresh()
     assert state.link() == {"heuristic": "mcmc"}
@@ -88,7 +89,7 @@ def test_three_runs_differ_in_the_rule_only(state: PruneState) -> None:
     state.refresh()
     state.choose("clusters", None)
     state.refresh()
-    assert all(state.runs[name] is runs[name] for name in HEURISTICS)  # runs are reused
+    assert all(state.runs[name] is before[name] for name in HEURISTICS)  # runs are reused
 
 
 def test_automatic_settings_equal_those_of_the_learner(
@@ -99,7 +100,6 @@ def test_automatic_settings_equal_those_of_the_learner(
     learner = ForcedPruning(max_edges=12)
     assert state.automatic(state.choice)["exchange"] == learner.exchange_size(12) == 5
     for heuristic, run in state.runs.items():
-        recorder = run.recorder
-        assert isinstance(recorder, PruneRecorder)
+        assert isinstance(run, PruneRun)
         own = dataclasses.replace(learner, heuristic=heuristic, exchanges=20)
-        assert recorder.run.learner == own
+        assert run.run.learner == own

@@ -10,11 +10,15 @@ import pytest
 from learner_cases import followers_table
 
 from graftviz import FirstHit
-from graftviz.app import material as run_limits, runs, runs as recorders, state as learning
+from graftviz.app import (
+    material,
+    race,
+    runs,
+    state as state_module,
+)
 from graftviz.app.jobs import Executor
 from graftviz.app.material import Material, prepare
-from graftviz.app.race.options import LINE_UP, MOST_RACERS
-from graftviz.app.race.state import EDGES_A_VARIABLE, RaceState
+from graftviz.app.race import EDGES_A_VARIABLE, LINE_UP, MOST_RACERS, RaceState
 from graftviz.data.sets.dataset import DataSet
 from graftviz.learning.base import Learner
 
@@ -30,7 +34,7 @@ def load(key: str, seed: int) -> Material:
 @pytest.fixture
 def warmed(monkeypatch: pytest.MonkeyPatch) -> list[Learner]:
     learners: list[Learner] = []
-    monkeypatch.setattr(recorders, "warm_up", learners.append)
+    monkeypatch.setattr(race, "warm_up", learners.append)
     return learners
 
 
@@ -58,7 +62,7 @@ def test_default_racers_run_to_the_end(state: RaceState, warmed: list[Learner]) 
     assert len({course.yardstick for course in race.courses}) == 1
     assert all(course.moments[-1].edges <= EDGES_A_VARIABLE * 8 for course in race.courses)
     assert sorted(map(repr, warmed)) == sorted(
-        repr(entry.run.recorder.run.learner) for entry in state.entries if entry.run
+        repr(entry.run.run.learner) for entry in state.entries if entry.run
     ), "each learner is warmed up once, before its clock starts"
     header = json.loads(state.header_json)
     assert [racer["name"] for racer in header["racers"]] == state.names()
@@ -105,7 +109,7 @@ def test_only_changed_racers_are_run_again(state: RaceState) -> None:
 def test_racers_of_old_races_are_released(
     state: RaceState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(learning, "MOST_RUNS", MOST_RACERS)
+    monkeypatch.setattr(state_module, "MOST_RUNS", MOST_RACERS)
     state.refresh()
     before = state.entries
     assert all(entry.run.wait(1, 60) for entry in before if entry.run is not None)
@@ -146,8 +150,8 @@ def test_racers_are_added_and_removed(state: RaceState) -> None:
 def test_long_race_requires_confirmation_for_all_runs(
     state: RaceState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = run_limits.of_learner(load("karate", 0).train, FirstHit(preset="paper")).seconds
-    monkeypatch.setattr(run_limits, "ASK_SECONDS", 2.5 * one)
+    one = material.of_learner(load("karate", 0).train, FirstHit(preset="paper")).seconds
+    monkeypatch.setattr(material, "ASK_SECONDS", 2.5 * one)
     state.follow({"r1": "first-hit"})
     state.refresh(), "one alone is within the budget"
     state.line_up()

@@ -8,8 +8,7 @@ import pytest
 from graftviz import InputError, PairwiseMRF
 from graftviz.app.material import UPLOAD
 from graftviz.app.models import ShownModel, check_size, grid_model, uploaded_model
-from graftviz.app.regions.options import GRID, RUN
-from graftviz.app.regions.state import RegionState
+from graftviz.app.regions import GRID, RUN, RegionState
 from graftviz.inference.local.marginal import promising_query
 from graftviz.reports.files.uploads import read_uploaded_model
 

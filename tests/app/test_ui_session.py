@@ -59,4 +59,4 @@ def test_disconnected_page_drops_its_runs_and_computes_them_again() -> None:
     run = app.session_state["grow"].run
     assert run is not before
     assert run.wait_for_end(60)
-    assert run.recorder.outcome_json is not None
+    assert run.outcome_json is not None

@@ -11,15 +11,16 @@ import pytest
 from waiting import wait_until
 
 from graftviz import InputError
-from graftviz.app import runs as session_run
+from graftviz.app import runs
 from graftviz.app.jobs import Executor
-from graftviz.app.runs import Recorder, SessionRun, to_json
+from graftviz.app.runs import SessionRun, to_json
 
 
-class CountingRecorder(Recorder):
-    """Recorder of a run of `total` steps that stores the numbers of recorded steps."""
+class CountingRun(SessionRun):
+    """Run of `total` steps that stores the numbers of recorded steps."""
 
-    def __init__(self, total: int = 30, broken_at: int = -1) -> None:
+    def __init__(self, scheduler: Executor, total: int = 30, broken_at: int = -1) -> None:
+        super().__init__(None, None, "r1", scheduler.queue())  # type: ignore[arg-type]
         self.total = total
         self.broken_at = broken_at
         self.steps = 0
@@ -62,12 +63,11 @@ def feed(run: SessionRun, start: int = 1, count: int = 1000) -> dict[str, Any]:
 
 
 def test_credit_limits_computed_steps(scheduler: Executor) -> None:
-    recorder = CountingRecorder()
-    run = SessionRun(recorder, "r1", scheduler.queue())
+    run = CountingRun(scheduler)
     run.grant(12)
     assert run.wait(12, 60)
     assert not run.wait(13, 0.05)
-    assert recorder.recorded == list(range(1, 13))
+    assert run.recorded == list(range(1, 13))
     run.grant(5)
     assert not run.wait(13, 0.05)
     run.grant(20)
@@ -77,7 +77,7 @@ def test_credit_limits_computed_steps(scheduler: Executor) -> None:
 
 
 def test_unlimited_credit_reaches_the_outcome(scheduler: Executor) -> None:
-    run = SessionRun(CountingRecorder(30), "r1", scheduler.queue())
+    run = CountingRun(scheduler)
     run.grant()
     assert run.wait_for_end(60)
     whole = feed(run)
@@ -87,7 +87,7 @@ def test_unlimited_credit_reaches_the_outcome(scheduler: Executor) -> None:
 
 
 def test_a_run_without_steps_has_header_and_outcome(scheduler: Executor) -> None:
-    run = SessionRun(CountingRecorder(0), "r1", scheduler.queue())
+    run = CountingRun(scheduler, total=0)
     run.grant(1)
     assert run.wait(1, 60)
     assert run.header_json is not None
@@ -95,7 +95,7 @@ def test_a_run_without_steps_has_header_and_outcome(scheduler: Executor) -> None
 
 
 def test_feeds_start_at_any_step_and_can_be_repeated(scheduler: Executor) -> None:
-    run = SessionRun(CountingRecorder(30), "r1", scheduler.queue())
+    run = CountingRun(scheduler)
     run.grant()
     run.wait_for_end(60)
     part = feed(run, 11, 5)
@@ -111,8 +111,8 @@ def test_feeds_start_at_any_step_and_can_be_repeated(scheduler: Executor) -> Non
 
 
 def test_a_feed_is_bounded_in_size(scheduler: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_run, "MAX_FEED_CHARACTERS", 100)
-    run = SessionRun(CountingRecorder(30), "r1", scheduler.queue())
+    monkeypatch.setattr(runs, "MAX_FEED_CHARACTERS", 100)
+    run = CountingRun(scheduler)
     run.grant()
     run.wait_for_end(60)
     collected: list[int] = []
@@ -127,15 +127,14 @@ def test_a_feed_is_bounded_in_size(scheduler: Executor, monkeypatch: pytest.Monk
 def test_forget_does_not_wait_for_the_current_step(scheduler: Executor, ends: str) -> None:
     begun, gate = threading.Event(), threading.Event()
 
-    class Slow(CountingRecorder):
+    class Slow(CountingRun):
         def advance(self) -> bool:
             if self.steps == 3:
                 begun.set()
                 assert gate.wait(60)
             return super().advance()
 
-    run = SessionRun(Slow(broken_at=-1 if ends == "with a step" else 3), "r1", scheduler.queue())
-    recorder = run.recorder
+    run = Slow(scheduler, broken_at=-1 if ends == "with a step" else 3)
     run.grant()
     assert begun.wait(60)
     waited = threading.Thread(target=run.wait, args=(5, 60))
@@ -143,24 +142,21 @@ def test_forget_does_not_wait_for_the_current_step(scheduler: Executor, ends: st
     run.forget()
     waited.join(60)
     assert not waited.is_alive(), "the thread still waits for a step"
-    assert run.failure == session_run.FORGOTTEN
-    assert run.recorder is not recorder
-    assert recorder.steps == 3, "the current step ended too early"
+    assert run.failure == runs.FORGOTTEN
+    assert run.steps == 3, "the current step ended too early"
     gate.set()
     assert run.feed_json(1, 9).count('"t"') == 0
     wait_until(lambda: run._queue.running is None)
-    assert run.failure == session_run.FORGOTTEN
+    assert run.failure == runs.FORGOTTEN
     assert run.computed == run.memory_bytes == 0
     assert run.header_json is None
-    assert json.loads(run.answer_json({"kind": "node"}))["answer"] == {
-        "error": session_run.FORGOTTEN
-    }
+    assert json.loads(run.answer_json({"kind": "node"}))["answer"] == {"error": runs.FORGOTTEN}
     run.grant()
     assert not run.has_credit
 
 
 def test_answers_and_refused_questions(scheduler: Executor) -> None:
-    run = SessionRun(CountingRecorder(), "r1", scheduler.queue())
+    run = CountingRun(scheduler)
     good = json.loads(run.answer_json({"kind": "node", "i": 1, "t": 3}))
     assert good["question"]["i"] == 1
     assert good["answer"] == {"t": 0}

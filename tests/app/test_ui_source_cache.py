@@ -13,20 +13,28 @@ import numpy as np
 import pytest
 from fakes import Idle
 
-from graftviz.app import material, upload, upload as reading
-from graftviz.app.dynamics import state as dynamics_state
-from graftviz.app.dynamics.options import DynamicsOptions, plan_of
-from graftviz.app.dynamics.panels import read_series_files
-from graftviz.app.dynamics.state import source
-from graftviz.app.grow.state import GrowState
+from graftviz.app import (
+    dynamics,
+    material,
+    models,
+    regions,
+    upload,
+)
+from graftviz.app.dynamics import DynamicsOptions, plan_of, source
+from graftviz.app.dynamics_panels import read_series_files
+from graftviz.app.grow import GrowState
 from graftviz.app.material import UPLOAD, Material, SourceCache, UploadedSeries, UploadedTable
-from graftviz.app.models import ShownModel, grid_model, uploaded_model
-from graftviz.app.player.region_records import RegionQuery
-from graftviz.app.prune.state import PruneState
-from graftviz.app.race.state import RaceState
-from graftviz.app.regions import models as region_models, state as region_state
-from graftviz.app.regions.models import link_of_grow_page, model_of_run
-from graftviz.app.regions.state import RegionState
+from graftviz.app.models import (
+    ShownModel,
+    grid_model,
+    link_of_grow_page,
+    model_of_run,
+    uploaded_model,
+)
+from graftviz.app.prune import PruneState
+from graftviz.app.race import RaceState
+from graftviz.app.regions import RegionState
+from graftviz.app.regions_records import RegionQuery
 from graftviz.app.session import executor
 from graftviz.app.url import default_values
 from graftviz.data.coding import TableOptions
@@ -64,12 +72,12 @@ def other_runs(state: PruneState) -> None:
 def test_replaced_upload_is_released(monkeypatch: pytest.MonkeyPatch) -> None:
     session: dict[str, object] = {}
     streamlit = SimpleNamespace(session_state=session, spinner=lambda _: nullcontext())
-    monkeypatch.setattr(reading, "st", streamlit)
+    monkeypatch.setattr(upload, "st", streamlit)
 
     def read(file_id: str) -> weakref.ref[UploadedTable]:
         files = [("table", SimpleNamespace(file_id=file_id))]
-        found = reading.read_once("table", files, (), uploaded)
-        assert reading.read_once("table", files, (), pytest.fail) is found
+        found = upload.read_once("table", files, (), uploaded)
+        assert upload.read_once("table", files, (), pytest.fail) is found
         return weakref.ref(found)
 
     first, state_before = read("first"), dict(session)
@@ -106,7 +114,7 @@ def test_table_is_prepared_once_and_released(
     state.refresh()
     assert len(prepared_materials) == 2, "another seed has other held-out rows"
     assert state.material is prepared_materials[1]()
-    state.revoke()
+    state.jobs.leave()
     del state
     gc.collect()
     assert [material() for material in prepared_materials] == [None, None]
@@ -126,9 +134,9 @@ def test_results_of_uploaded_series_are_cached_with_them() -> None:
         plan = plan_of(options, material)
         return [
             material,
-            dynamics_state.run(material, plan),
-            dynamics_state.measure(material, plan),
-            dynamics_state.survey(material, plan.learner, 0),
+            dynamics.run(material, plan),
+            dynamics.measure(material, plan),
+            dynamics.survey(material, plan.learner, 0),
         ]
 
     mine, theirs = series(), series()
@@ -149,9 +157,9 @@ def test_results_of_uploaded_model_are_cached_with_it() -> None:
     def work_on(shown: ShownModel) -> list[object]:
         question = RegionQuery(0, "greedy", "drop", 0.0, 3, 0)
         return [
-            region_state.region(shown, question),
-            region_state.influence(shown),
-            region_state.whole(shown),
+            regions.region(shown, question),
+            regions.influence(shown),
+            regions.whole(shown),
         ]
 
     mine, theirs = (uploaded_model(found.model) for _ in range(2))
@@ -173,7 +181,7 @@ def test_results_of_uploaded_model_are_cached_with_it() -> None:
 
 def test_model_learned_from_uploaded_table_has_own_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     grow = GrowState(nothing_built_in, executor().queue())
-    monkeypatch.setattr(region_models, "opened_grow_state", lambda: grow)
+    monkeypatch.setattr(models, "opened_grow_state", lambda: grow)
     grow.choose("data", UPLOAD)
     grow.choose("learner", "chow-liu")
     grow.accept(uploaded())

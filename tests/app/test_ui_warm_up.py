@@ -10,19 +10,21 @@ from collections.abc import Callable
 import numba
 import numpy as np
 import pytest
-from fakes import random_table
+from fakes import Idle, random_table
 from streamlit.testing.v1 import AppTest
 
 from graftviz import BestChoice, PairwiseMRF, load_dataset
-from graftviz.app import engine as compiling, engine as engine_module
+from graftviz.app import (
+    engine as engine_module,
+    inspect,
+    reservoir as reservoir_module,
+)
 from graftviz.app.engine import WarmUp
-from graftviz.app.inspect import state as inspect_state
 from graftviz.app.material import PAGE_PRESET, Material, prepare
 from graftviz.app.models import grid_model
-from graftviz.app.player.region_records import RegionQuery, answering, growing
-from graftviz.app.regions.state import COUPLINGS, FIELDS
-from graftviz.app.reservoir import jobs as reservoir_jobs
-from graftviz.app.runs import Loaded, RunPlan, RunRecorder, new_run
+from graftviz.app.regions import COUPLINGS, FIELDS
+from graftviz.app.regions_records import RegionQuery, answering, growing
+from graftviz.app.runs import Loaded, PlayerRun, RunPlan, new_run
 from graftviz.app.warming import (
     KernelJob,
     first_jobs,
@@ -71,7 +73,7 @@ def warm() -> None:
 def watch(learner: Learner, *, known: bool) -> None:
     """Compute a run as the page does."""
     material = prepare(other_data(known=known), seed=1)
-    recorder = RunRecorder(new_run(RunPlan("other", learner, 1), material), material, "t")
+    recorder = PlayerRun(new_run(RunPlan("other", learner, 1), material), material, "t", Idle())
     steps = 0
     while recorder.advance():
         steps += 1
@@ -87,7 +89,7 @@ def ask_for_regions() -> None:
     """Compute regions as the page does for a selected node."""
     material = prepare(other_data(known=False), seed=1)
     plan = RunPlan("other", BestChoice(lam=1e-6, lam2=0.01, preset="paper"), 1)
-    recorder = RunRecorder(new_run(plan, material), material, "t")
+    recorder = PlayerRun(new_run(plan, material), material, "t", Idle())
     steps = 0
     while recorder.advance() and steps < 40:
         steps += 1
@@ -225,7 +227,7 @@ def use_inspection() -> None:
     for method in CHOICES:
         for evidence in ({}, {1: 2, 4: 0}):
             assert list(answer_steps(model, evidence, method))
-    assert list(inspect_state._certifying(Loaded(model, ""), ((4, 1),), 2))
+    assert list(inspect._certifying(Loaded(model, ""), ((4, 1),), 2))
 
 
 @pytest.mark.parametrize(
@@ -263,9 +265,9 @@ def test_link_opened_during_compilation_shows_progress(
 
     monkeypatch.setattr(engine_module, "warm_up", lambda *_page: engine)
     if name != "reservoir":
-        monkeypatch.setattr(f"graftviz.app.{name}.state.material", load)
-    monkeypatch.setattr(reservoir_jobs, "simulation", simulation)
-    monkeypatch.setattr(compiling, "QUIET_SECONDS", 0.0)
+        monkeypatch.setattr(f"graftviz.app.{name}.material", load)
+    monkeypatch.setattr(reservoir_module, "simulation", simulation)
+    monkeypatch.setattr(engine_module, "QUIET_SECONDS", 0.0)
     page = page_at(name, data="karate").run()
     assert re.search(
         r"Compiling the engine, once per installation: \d+ %", page.get("progress")[0].proto.text
@@ -279,8 +281,8 @@ def test_link_opened_during_compilation_shows_progress(
 
 
 def test_page_can_be_opened_before_compilation_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiling, "PATIENCE", 0.0)
-    monkeypatch.setattr(compiling, "QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(engine_module, "PATIENCE", 0.0)
+    monkeypatch.setattr(engine_module, "QUIET_SECONDS", 0.0)
     gate = threading.Event()
     engine = WarmUp(jobs(gate.wait))
     page = AppTest.from_function(page_of_engine, args=(engine,), default_timeout=60).run()

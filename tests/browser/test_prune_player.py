@@ -12,7 +12,7 @@ from painting import painted, watch_painting
 from graftviz import load_dataset
 from graftviz.app.jobs import Executor
 from graftviz.app.material import prepare
-from graftviz.app.prune.state import PruneState
+from graftviz.app.prune import PruneState
 from graftviz.app.view import Mailbox, runs_message
 from graftviz.reports.replay.bundle import view_script, view_style
 

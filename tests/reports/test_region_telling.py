@@ -18,9 +18,10 @@ from graftviz import (
     influence_matrix,
     local_marginal,
 )
+from graftviz.app import regions_records
 from graftviz.app.models import grid_model
-from graftviz.app.player import region_records
-from graftviz.app.player.region_records import (
+from graftviz.app.regions import RegionOptions, question_of
+from graftviz.app.regions_records import (
     AnsweredStep,
     Grown,
     RegionQuery,
@@ -32,7 +33,6 @@ from graftviz.app.player.region_records import (
     growing,
     step_records,
 )
-from graftviz.app.regions.options import RegionOptions, question_of
 from graftviz.app.runs import to_json
 from graftviz.data.synthetic.graphs import grid_graph, ising_grid
 from graftviz.data.synthetic.potentials import random_model
@@ -232,7 +232,7 @@ def test_a_region_on_the_page_is_the_one_of_the_engine(expansion: str, cut: str)
 def test_a_region_too_wide_for_exact_inference_is_not_certified(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(region_records, "MOST_REGION_BYTES", 1)
+    monkeypatch.setattr(regions_records, "MOST_REGION_BYTES", 1)
     model = grid_model(4, 0.5, 0.3, 0).model
     found = grown(model, RegionQuery(5, "greedy", "drop", 1e-4, 4, 0))
     assert not found.steps[-1].is_exact
@@ -249,7 +249,7 @@ def test_exact_answer_of_whole_graph_if_affordable(
     for mine, theirs in zip(found.exact, infer(model, "exact").node, strict=True):
         np.testing.assert_allclose(mine, theirs, atol=1e-12)
     assert found.why == ""
-    monkeypatch.setattr(region_records, "MOST_ENTRIES", 10)
+    monkeypatch.setattr(regions_records, "MOST_ENTRIES", 10)
     refused = whole_of(model)
     assert refused.exact is None
     assert "limit 10" in refused.why

@@ -1,28 +1,43 @@
-"""Session state of the Inspect page: models, selection, evidence, and results.
+"""Inspect page: settings, models, selection, evidence, and answers of a session.
+
+A learned model is written as on the Grow page (data, learner, options, seed, step), so that a link
+of that page opens the same model here. ``model=true`` is the model a sample was drawn from,
+``model=<fingerprint>`` an uploaded file. Further keys: ``node``, ``edge=3-7``,
+``evidence=2:1,5:0`` (variable:state), ``method``, and ``with``, the model to compare with, written
+like the first with semicolons: ``with=learner=chow-liu;seed=3``. What is drawn is chosen by
+``picture``, ``filter_by``, ``weight_from``, ``steps=3-20``, ``depth`` and ``colour``; ``query=2,5``
+are the variables of the query.
 
 Controls change the settings; :meth:`InspectState.refresh` makes models and answers follow. What
-cannot be used becomes a sentence, and the rest stays. Streamlit is not imported here.
+cannot be used becomes a sentence, and the rest stays.
 """
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from graftviz.app.grow.state import GrowState, opened_grow_state
-from graftviz.app.inspect.group_state import GroupState
-from graftviz.app.inspect.options import COMMUNITY, INFORMATION, InspectOptions
-from graftviz.app.jobs import Job, Queue, Watching
+from graftviz.app.grow import GrowState, opened_grow_state
+from graftviz.app.jobs import Job, Queue
 from graftviz.app.material import Material
-from graftviz.app.models import FILE, LEARNED, TRUE, ModelSource, SourceOptions
-from graftviz.app.player.inspect_records import model_graph
-from graftviz.app.runs import Loaded, to_json
+from graftviz.app.models import (
+    FILE,
+    LEARNED,
+    TRUE,
+    ModelSource,
+    SourceOptions,
+    inner_query,
+    inner_text,
+)
+from graftviz.app.runs import Loaded
 from graftviz.app.session import material, page_state, queue, shared_job
 from graftviz.app.state import PageState
-from graftviz.app.url import default_values, parse_options_of, write_options_of
+from graftviz.app.url import LinkReader, parse_options_of, part, write_options_of
 from graftviz.data.table import DiscreteTable
 from graftviz.inference.beliefs import Beliefs
 from graftviz.inference.inspection import (
@@ -41,17 +56,174 @@ from graftviz.inference.queries import (
     query_steps,
 )
 from graftviz.model.pairwise import PairwiseModel
-from graftviz.reports.picture import (
-    MOST_NODES,
-    GraphPicture,
-    difference_picture,
-    graph_picture,
-)
+from graftviz.reports.picture import MOST_NODES, GraphPicture, difference_picture, graph_picture
 from graftviz.reports.words.inspection import contradiction_words
 from graftviz.reports.words.phrases import short
 from graftviz.utils.errors import InputError
+from graftviz.utils.options import option
+from graftviz.utils.wording import quoted
 
-DRAWN = ("picture", "filter_by", "weight_from", "steps", "depth", "colour")  # options
+GRAPH, MATRIX = "graph", "matrix"
+WEIGHT, INFORMATION = "weight", "information"
+DEGREE, COMMUNITY, STATE = "degree", "community", "state"
+MOST_TARGETS = 3
+MOST_DEPTH = 12
+_LONGEST = 2_000
+_NUMBER = r"(\d{1,7})"
+
+
+def _read_selection(link: LinkReader, _: Mapping[str, Any]) -> tuple[int, ...]:
+    def read(text: str) -> tuple[int, ...] | None:
+        found = re.fullmatch(f"{_NUMBER}-{_NUMBER}", text, re.ASCII)
+        ends = sorted({int(end) for end in found.groups()}) if found else []
+        return tuple(ends) if len(ends) == 2 else None
+
+    def number(text: str) -> int | None:
+        return int(text) if re.fullmatch(_NUMBER, text, re.ASCII) else None
+
+    node = link.take("node", None, number, "A node is given by its number, not by {}; ignored.")
+    edge = link.take("edge", None, read, "An edge is written as 3-7, not {}; ignored.")
+    if node is not None and edge is not None:
+        link.complaints.append("A link selects a node or an edge; the edge is ignored.")
+    return (edge or ()) if node is None else (node,)
+
+
+def _read_steps(link: LinkReader, _: Mapping[str, Any]) -> tuple[int, ...]:
+    def read(text: str) -> tuple[int, ...] | None:
+        found = re.fullmatch(f"{_NUMBER}-{_NUMBER}", text, re.ASCII)
+        return tuple(sorted(int(end) for end in found.groups())) if found else None
+
+    return link.take("steps", (), read, "Steps are written as 3-20, not {}; ignored.")
+
+
+def _read_evidence(link: LinkReader, _: Mapping[str, Any]) -> dict[int, int]:
+    evidence: dict[int, int] = {}
+    for text in filter(None, link.left.pop("evidence", "").split(",")):
+        found = re.fullmatch(f"{_NUMBER}:{_NUMBER}", text.strip(), re.ASCII)
+        if not found:
+            link.complaints.append(
+                f"Evidence is written as variable:state, both as numbers, not {quoted(text)}; "
+                "ignored."
+            )
+        elif evidence.setdefault(int(found[1]), int(found[2])) != int(found[2]):
+            link.complaints.append(
+                f"The evidence gives variable {found[1]} two different states; using the first."
+            )
+    return evidence
+
+
+def _read_targets(link: LinkReader, _: Mapping[str, Any]) -> tuple[int, ...]:
+    def read(text: str) -> tuple[int, ...] | None:
+        found = re.fullmatch(rf"{_NUMBER}(?:,\d{{1,7}}){{0,{MOST_TARGETS - 1}}}", text, re.ASCII)
+        return tuple(dict.fromkeys(map(int, text.split(",")))) if found else None
+
+    rule = f"A query has at most {MOST_TARGETS} variables, written as 2,5, not {{}}; ignored."
+    return link.take("query", (), read, rule)
+
+
+def _read_second(link: LinkReader, _: Mapping[str, Any]) -> SourceOptions | None:
+    text = link.left.pop("with", "").strip()
+    if not text:
+        return None
+    values, complaints = parse_options_of(SourceOptions, inner_query(text))
+    link.complaints += [f"Model to compare with: {sentence}" for sentence in complaints]
+    return SourceOptions(**values)
+
+
+def _write_second(source: SourceOptions) -> dict[str, str]:
+    query = write_options_of(SourceOptions, vars(source))
+    query.setdefault("data", source.data)  # the default alone would give an empty file
+    ordered = dict(sorted(query.items(), key=lambda item: item[0] != "model"))
+    return {"with": inner_text(ordered)}
+
+
+@dataclass(frozen=True)
+class InspectOptions(SourceOptions):
+    """Settings of the page: model, selection and evidence.
+
+    Attributes
+    ----------
+    selection : tuple of int
+        Empty, a node, or both ends of an edge.
+    evidence : mapping
+        State by variable.
+    second : SourceOptions or None
+        The model to compare with.
+    picture : str
+        "graph", or "matrix": the adjacency matrix.
+    weight_from : float
+        Smallest weight norm, or information, of the drawn edges, relative to the largest one.
+    steps : tuple of int
+        First and last step in which a drawn edge was activated; empty for all.
+    filter_by : str
+        "weight", or "information": the mutual information of both ends, for `weight_from`.
+    colour : str
+        "degree" (with evidence, the change by it), "community" or "state", the most likely one.
+    targets : tuple of int
+        Variables of the query.
+    depth : int
+        Number of edges up to which nodes around the selected one are drawn; 0 for all nodes.
+    """
+
+    selection: tuple[int, ...] = part(
+        (),
+        _read_selection,
+        lambda ends: {("node", "edge")[len(ends) - 1]: "-".join(map(str, ends))},
+    )
+    evidence: Mapping[int, int] = part(
+        {},
+        _read_evidence,
+        lambda evidence: {"evidence": ",".join(f"{i}:{k}" for i, k in evidence.items())},
+        {"evidence": _LONGEST},
+    )
+    picture: str = option(
+        GRAPH,
+        "Graph, or adjacency matrix with the variables ordered by communities",
+        label="Show as",
+        choices=(GRAPH, MATRIX),
+        titles=("Graph", "Matrix"),
+    )
+    filter_by: str = option(
+        WEIGHT,
+        "Norm of the weights, or mutual information of both variables",
+        label="Filter edges by",
+        choices=(WEIGHT, INFORMATION),
+    )
+    weight_from: float = option(
+        0.0,
+        "Draw the edges whose weight norm, or information, has at least this share of the largest",
+        label="Edges from",
+        minimum=0.0,
+        maximum=1.0,
+    )
+    steps: tuple[int, ...] = part(
+        (), _read_steps, lambda ends: {"steps": "-".join(map(str, ends))} if ends else {}
+    )
+    depth: int = option(
+        0,
+        "Draw the nodes at most this many edges away from the selected node; 0 draws all nodes",
+        label="Neighbourhood of the selected node",
+        minimum=0,
+        maximum=MOST_DEPTH,
+    )
+    colour: str = option(
+        DEGREE,
+        "Degree (with evidence: change by it), community, or most likely state",
+        label="Colour nodes by",
+        choices=(DEGREE, COMMUNITY, STATE),
+    )
+    targets: tuple[int, ...] = part(
+        (),
+        _read_targets,
+        lambda targets: {"query": ",".join(map(str, targets))} if targets else {},
+    )
+    method: Choice = option(AUTOMATIC, "Inference method", label="Method")
+    second: SourceOptions | None = part(  # noqa: RUF009 (a field)
+        None, _read_second, _write_second, {"with": _LONGEST}
+    )
+
+
+PICTURED = ("method", "filter_by", "weight_from", "steps", "depth")  # options that decide it
 PATIENCE = 1.2  # seconds to wait for marginals before the page shows a notice
 Evidence = tuple[tuple[int, int], ...]  # state by variable
 
@@ -114,6 +286,9 @@ class InspectedModel(NamedTuple):
 class InspectState(PageState):
     """Models, selection, evidence and answers of one session.
 
+    Of the settings, `values` holds those of the page itself: selection, evidence, query, method and
+    drawing. The models have settings of their own.
+
     Parameters
     ----------
     load : callable
@@ -128,21 +303,10 @@ class InspectState(PageState):
         The inspected model, and the comparison model.
     compares : bool
         Whether there is one to compare with.
-    selection : tuple of int
-        Empty, a node, or both ends of an edge.
-    evidence : dict
-        State by variable, in the order of the observations.
-    method : str
-    targets : tuple of int
-        Variables of the query.
-    drawn : dict
-        Values of the options of the drawing, `DRAWN`.
     before, after : Answer or None
         Marginals without and with the evidence, as far as they are computed.
     other : Answer or None
         Marginals of the model it is compared with, without evidence.
-    groups : GroupState
-        Comparison of two groups of rows.
     """
 
     def __init__(
@@ -151,52 +315,34 @@ class InspectState(PageState):
         queue: Queue,
         neighbour: Callable[[], GrowState | None],
     ) -> None:
-        super().__init__()
+        super().__init__(InspectOptions)
         self.first, self.second = (ModelSource(GrowState(load, queue), neighbour) for _ in range(2))
         self.compares = False
-        self.selection: tuple[int, ...] = ()
-        self.evidence: dict[int, int] = {}
-        self.method: Choice = AUTOMATIC
-        self.targets: tuple[int, ...] = ()
-        defaults = default_values(InspectOptions)
-        self.drawn: dict[str, Any] = {name: defaults[name] for name in DRAWN}
         self.before: Answer | None = None
         self.after: Answer | None = None
         self.other: Answer | None = None
-        self.groups = GroupState()
-        self.jobs = Watching()
         self._neighbour = neighbour
         self._regions: dict[Hashable, Job[LocalMarginal]] = {}
         self._variables: tuple[Any, ...] | None = None
 
     # ------------------------------------------------------------------------------ the address
 
-    def _apply(self, query: dict[str, str]) -> tuple[str, ...]:
-        values, complaints = parse_options_of(InspectOptions, query)
-        options = InspectOptions(**values)
+    def _apply(self, query: dict[str, str]) -> Iterable[str]:
+        complaints = super()._apply(query)
+        options = self.options
         self.first.take(options if query else self._run_of_grow_page())
         self.compares = options.second is not None
         if options.second is not None:
             self.second.take(options.second)
-        self.selection, self.method = options.selection, options.method
-        self.targets = options.targets
-        self.drawn = {name: getattr(options, name) for name in self.drawn}
-        self.evidence = dict(options.evidence)
         self._variables = None
         return complaints
 
     def _write(self) -> dict[str, str]:
         if self.first.awaits_file and not self.first.expected:
             return {}  # a file that has not been uploaded yet cannot be written
-        own = {
-            "selection": self.selection,
-            "evidence": self.evidence,
-            "method": self.method,
-            "targets": self.targets,
-            "second": self.second.settings if self.compares else None,
-            **self.drawn,
-        }
-        return write_options_of(InspectOptions, {**vars(self.first.settings), **own})
+        second = self.second.settings if self.compares else None
+        settings = {**self.values, **vars(self.first.settings), "second": second}
+        return write_options_of(InspectOptions, settings)
 
     def _run_of_grow_page(self) -> SourceOptions:
         """Return the run that the Grow page shows in this session, or the default one."""
@@ -229,6 +375,18 @@ class InspectState(PageState):
     # ----------------------------------------------------------------------------- the selection
 
     @property
+    def selection(self) -> tuple[int, ...]:
+        """Empty, a node, or both ends of an edge."""
+        ends: tuple[int, ...] = self.values["selection"]
+        return ends
+
+    @property
+    def evidence(self) -> dict[int, int]:
+        """State by variable, in the order of the observations."""
+        evidence: dict[int, int] = self.values["evidence"]
+        return evidence
+
+    @property
     def node(self) -> int | None:
         """The selected node."""
         return self.selection[0] if len(self.selection) == 1 else None
@@ -240,8 +398,7 @@ class InspectState(PageState):
 
     def select(self, *ends: int) -> None:
         """Select a node, an edge by its two ends, or nothing."""
-        self.complaints = ()
-        self.selection = tuple(sorted(ends))
+        self.choose("selection", tuple(sorted(ends)))
 
     def pick(self, picked: Mapping[str, Any]) -> None:
         """Select the clicked node or edge; clicks on a graph no longer shown are ignored."""
@@ -257,35 +414,8 @@ class InspectState(PageState):
 
     def observe(self, i: int, state: int | None) -> None:
         """Set a variable to a state, or remove it from the evidence."""
-        self.complaints = ()
-        self.evidence.pop(i, None)
-        if state is not None:
-            self.evidence[i] = state
-
-    def forget_evidence(self) -> None:
-        """Remove all evidence."""
-        self.complaints = ()
-        self.evidence = {}
-
-    def take_evidence(self, evidence: Mapping[int, int]) -> None:
-        """Replace the evidence by that of a file."""
-        self.complaints = ()
-        self.evidence = dict(evidence)
-
-    def choose_targets(self, targets: Sequence[int]) -> None:
-        """Set the variables of the query."""
-        self.complaints = ()
-        self.targets = tuple(targets)
-
-    def choose_method(self, method: Choice) -> None:
-        """Compute marginals by another method."""
-        self.complaints = ()
-        self.method = method
-
-    def choose_drawn(self, name: str, value: Any) -> None:
-        """Set an option of the drawing."""
-        self.complaints = ()
-        self.drawn[name] = value
+        others = {j: k for j, k in self.evidence.items() if j != i}
+        self.choose("evidence", others if state is None else {**others, i: state})
 
     def compare(self, compares: bool) -> None:
         """Compare with a second model, or no longer."""
@@ -339,20 +469,21 @@ class InspectState(PageState):
         model = self.loaded.model
         variables = (model.names, model.labels)
         if self._variables not in (None, variables):
-            self.selection, self.evidence, self.targets = (), {}, ()
+            self.values.update(selection=(), evidence={}, targets=())
         self._variables = variables
         n = model.n_variables
         if self.node is not None and self.node >= n:
             self._complain(f"This model has no node {self.node}; its nodes are 0 … {n - 1}.")
-            self.selection = ()
+            self.values["selection"] = ()
         if self.edge is not None and self.edge_number(self.edge) is None:
             exists = self.edge[1] < n
             ends = [short(model.names[i]) if exists else str(i) for i in self.edge]
             self._complain(f"This model has no edge {' – '.join(ends)}.")
-            self.selection = ()
-        if any(i >= n for i in self.targets):
+            self.values["selection"] = ()
+        targets = self.values["targets"]
+        if any(i >= n for i in targets):
             self._complain(f"This model has {n:,} variables; others were removed from the query.")
-            self.targets = tuple(i for i in self.targets if i < n)
+            self.values["targets"] = tuple(i for i in targets if i < n)
         for i, state in list(self.evidence.items()):
             if i >= n or state >= model.cardinalities[i]:
                 self._complain(
@@ -404,16 +535,18 @@ class InspectState(PageState):
 
     def _begin(self, loaded: Loaded, evidence: Mapping[int, int]) -> Job[Answer | None]:
         """Return the job on the marginals of a model given evidence, begun now or before."""
-        job = _answer(loaded, _sorted(evidence), self.method)
+        job = _answer(loaded, _sorted(evidence), self.values["method"])
         self.jobs.begin(job)
         return job
 
     @property
     def joint(self) -> Job[JointAnswer | None] | None:
         """Job on the query, begun now or before; None without a query."""
-        if self.loaded is None or not self.targets:
+        if self.loaded is None or not self.values["targets"]:
             return None
-        job = _joint(self.loaded, _sorted(self.evidence), self.targets, self.method)
+        job = _joint(
+            self.loaded, _sorted(self.evidence), self.values["targets"], self.values["method"]
+        )
         self.jobs.begin(job)
         return job
 
@@ -464,14 +597,14 @@ class InspectState(PageState):
             )
         answers = [self.before] if difference is None else [self.before, self.other]
         beliefs = [None if answer is None else answer.beliefs for answer in answers]
-        if self.drawn["filter_by"] == INFORMATION:
+        if self.values["filter_by"] == INFORMATION:
             picture = picture.with_information(beliefs, difference)
-        picture = picture.filtered(self._allowed(difference), self.drawn["weight_from"])
-        if self.drawn["depth"] and self.selection:
+        picture = picture.filtered(self._allowed(difference), self.values["weight_from"])
+        if self.values["depth"] and self.selection:
             is_measured = None not in beliefs
-            chosen = (self.selection[0], is_measured, self.method, *self.drawn.values())
+            chosen = (self.selection[0], is_measured, *(self.values[name] for name in PICTURED))
             compared = "" if difference is None or other is None else other.fingerprint
-            drawn, depth, middle = picture, self.drawn["depth"], self.selection[0]
+            drawn, depth, middle = picture, self.values["depth"], self.selection[0]
             picture = loaded.own.get(
                 ("around", compared, chosen), lambda: drawn.around(middle, depth)
             )
@@ -479,7 +612,7 @@ class InspectState(PageState):
 
     def _allowed(self, difference: ModelDifference | None) -> np.ndarray | None:
         """Return whether each edge was activated in the chosen steps; None if all may be drawn."""
-        loaded, steps = self.first.loaded, self.drawn["steps"]
+        loaded, steps = self.first.loaded, self.values["steps"]
         if not steps or loaded is None or loaded.steps is None:
             return None
         activated = np.array(loaded.steps, dtype=np.int64)
@@ -504,7 +637,7 @@ class InspectState(PageState):
             ("communities",), lambda: find_communities(model.n_variables, model.edges)
         )
 
-    def shown(self) -> InspectedModel | None:
+    def inspected(self) -> InspectedModel | None:
         """Return the shown model with its drawing and marginals; None without a model."""
         if self.loaded is None:
             return None
@@ -515,33 +648,10 @@ class InspectState(PageState):
         picture = self.picture(difference)
         return InspectedModel(self.loaded, picture, before, after, other, difference, trouble)
 
-    def message(self, shown: InspectedModel) -> str:
-        """Return the JSON text that ``reports/replay/assets/inspect/inspect.js`` reads."""
-        record = model_graph(
-            shown.loaded,
-            shown.picture,
-            before=shown.before,
-            after=shown.after,
-            evidence=self.evidence,
-            selection=self.selection,
-            region=self.region.latest.nodes if self.region and self.region.latest else None,
-            difference=shown.difference,
-            colour=self.drawn["colour"],
-            communities=self.communities() if self.drawn["colour"] == COMMUNITY else None,
-        )
-        return to_json(record)
-
-    def revoke(self) -> None:
-        """Pause all computing of this session; computed values remain."""
-        self.jobs.leave()
-        for source in (self.first, self.second):
-            source.learned.revoke()
-
     def forget(self) -> None:
         """Release runs, models and answers; they are computed again when the page is opened."""
-        self.jobs.leave()
+        super().forget()
         self._regions.clear()
-        self.groups.forget()
         for source in (self.first, self.second):
             source.forget()
         self.before = self.after = self.other = None

@@ -10,16 +10,17 @@ import pandas as pd
 import streamlit as st
 
 from graftviz.app.controls import show_notices, show_option, show_options, show_settings, show_until
-from graftviz.app.dynamics.options import (
+from graftviz.app.dynamics import (
     MOST_PARENTS,
     OF_LEARNING,
     OF_READING,
     OF_SYSTEM,
     RANDOM,
+    ComparedMethods,
+    DynamicsState,
     parent_count,
     seeds_of,
 )
-from graftviz.app.dynamics.state import ComparedMethods, DynamicsState
 from graftviz.app.files import show_figure
 from graftviz.app.frame import ModelMenu, PageFile
 from graftviz.app.material import UPLOAD, UploadedSeries, uploaded_series

@@ -1,4 +1,4 @@
-"""Panels of the Inspect page: models, notices, evidence, and method."""
+"""Panels of the Inspect page: models, notices, evidence, method, and query."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
 from graftviz.app.boundary import bounded, guarded
@@ -17,30 +19,44 @@ from graftviz.app.controls import (
     show_learners,
     show_option,
     show_problem,
+    show_settings,
     show_until,
     show_warnings,
 )
 from graftviz.app.engine import warm_up
-from graftviz.app.frame import Header, ModelMenu, write_address
-from graftviz.app.grow.options import GrowOptions
-from graftviz.app.inspect import results
-from graftviz.app.inspect.groups import show_groups
-from graftviz.app.inspect.options import MATRIX, InspectOptions
-from graftviz.app.inspect.queries import partition_words, show_evidence_upload, show_query
-from graftviz.app.inspect.results import inspect_texts
-from graftviz.app.inspect.state import InspectedModel, InspectState
+from graftviz.app.frame import Header, ModelMenu, PageFile, file_button, write_address
+from graftviz.app.grow import GrowOptions
+from graftviz.app.inspect import MATRIX, MOST_TARGETS, InspectedModel, InspectState
+from graftviz.app.inspect_groups import show_groups
+from graftviz.app.inspect_results import (
+    comparison_files,
+    evidence_files,
+    frame_csv,
+    inspect_message,
+    inspect_texts,
+    inspected_files,
+    show_changed,
+    show_comparison,
+    show_edges,
+    show_matrix,
+    show_nodes,
+    show_observation,
+    show_selection,
+)
+from graftviz.app.jobs import Job
 from graftviz.app.models import FILE, LEARNED, TRUE, ModelSource
 from graftviz.app.runs import Loaded
-from graftviz.app.upload import model_form
+from graftviz.app.upload import model_form, read_files
 from graftviz.app.url import write_options_of
 from graftviz.app.view import INSPECT
-from graftviz.inference.queries import CHOICES
+from graftviz.inference.queries import CHOICES, Answer, JointAnswer
 from graftviz.learning.registry import learner_class
+from graftviz.model.pairwise import PairwiseModel
 from graftviz.reports.texts import catalogue
 from graftviz.reports.words.code import MODEL_FILE, model_code, model_command
 from graftviz.reports.words.inspection import METHOD_NAMES, answer_words, model_words
 from graftviz.reports.words.phrases import short
-from graftviz.utils.options import option_specs, option_words
+from graftviz.utils.options import option_words
 from graftviz.utils.wording import plain, reworded
 
 _KINDS = {LEARNED: "Learned", TRUE: "Truth", FILE: "File"}
@@ -79,12 +95,9 @@ def show_drawing(state: InspectState) -> None:
     """Show the controls of the picture: kind, filter of edges, and neighbourhood."""
     if state.loaded is None:
         return
-    specs = {spec.name: spec for spec in option_specs(InspectOptions)}
 
     def show(name: str, **how: Any) -> None:
-        show_option(
-            specs[name], state.drawn[name], state.choose_drawn, prefix="inspect.drawn", **how
-        )
+        show_settings(state, "inspect.drawn", name, **how)
 
     st.markdown("**Picture**")
     show("picture", as_buttons=True)
@@ -95,13 +108,13 @@ def show_drawing(state: InspectState) -> None:
     steps = state.loaded.steps
     last = max(steps, default=0) if steps else 0
     if last > 1:
-        low, high = state.drawn["steps"] or (1, last)
+        low, high = state.values["steps"] or (1, last)
         value = (min(low, last), min(high, last))
         key = follow_value(f"inspect.drawn.steps.{last}", value)
 
         def choose() -> None:
             ends = tuple(st.session_state[key])
-            state.choose_drawn("steps", () if ends == (1, last) else ends)
+            state.choose("steps", () if ends == (1, last) else ends)
 
         st.slider(
             "Edges activated in steps",
@@ -112,7 +125,7 @@ def show_drawing(state: InspectState) -> None:
             help="Draw the edges that were activated in these steps of the run.",
         )
     show("depth", drag=True)
-    if state.drawn["depth"] and not state.selection:
+    if state.values["depth"] and not state.selection:
         st.caption("Select a node to draw its neighbourhood.")
 
 
@@ -218,16 +231,16 @@ def show_inspection(state: InspectState) -> None:
     """Show the model in a separate fragment, so that events rerun nothing else."""
     state.settle()
     is_answered = state.answer()
-    shown = state.shown()
+    shown = state.inspected()
     if shown is None:
         return
     header = Header("inspect")
     header.show_model(lambda: inspect_menu(state, shown))
     header.show_files(
         lambda: [
-            *results.model_files(shown),
-            *results.evidence_files(state),
-            *results.comparison_files(state, shown),
+            *inspected_files(shown),
+            *evidence_files(state),
+            *comparison_files(state, shown),
         ]
     )
     of_file = any(source.kind == FILE for source in state.sources)
@@ -236,10 +249,10 @@ def show_inspection(state: InspectState) -> None:
     show_warnings(state.complaints)
     graph, panel = st.columns([2, 1], gap="small")
     with graph:
-        if state.drawn["picture"] == MATRIX:
-            results.show_matrix(state, shown)
+        if state.values["picture"] == MATRIX:
+            show_matrix(state, shown)
         else:
-            INSPECT.show(lambda: state.message(shown), {"picked": state.pick})
+            INSPECT.show(lambda: inspect_message(state, shown), {"picked": state.pick})
         if shown.picture.note:
             st.caption(plain(shown.picture.note))
     with panel, st.container(gap="small", key="inspect_panel"):
@@ -251,7 +264,7 @@ def show_inspection(state: InspectState) -> None:
             _show_method(state)
         else:
             show_until(partial(state.answer, 0.0), _show_waiting)
-        results.show_selection(state, shown)
+        show_selection(state, shown)
     _show_tabs(state, shown)
     write_address(state)
 
@@ -283,15 +296,15 @@ def _show_waiting() -> None:
 
 def _show_tabs(state: InspectState, shown: InspectedModel) -> None:
     tabs: dict[str, Callable[[InspectState, InspectedModel], None]] = {
-        "Variables": results.show_nodes,
-        "Edges": results.show_edges,
+        "Variables": show_nodes,
+        "Edges": show_edges,
     }
     tabs[inspect_texts("query")["tab"]] = show_query
     tabs[inspect_texts("groups")["tab"]] = show_groups
     if shown.before is not None and shown.after is not None:
-        tabs["Effect of the evidence"] = results.show_changed
+        tabs["Effect of the evidence"] = show_changed
     if state.compares:
-        tabs["Comparison"] = results.show_comparison
+        tabs["Comparison"] = show_comparison
     for tab, show in zip(st.tabs(list(tabs)), tabs.values(), strict=True):
         with tab:
             show(state, shown)
@@ -318,11 +331,11 @@ def _show_evidence(state: InspectState, shown: InspectedModel) -> None:
                 placeholder="Type to search",
             )
             if chosen is not None:
-                results.show_observation(state, model, chosen, "inspect.observe.state")
+                show_observation(state, model, chosen, "inspect.observe.state")
             show_evidence_upload(state, model)
         if state.evidence:
             key = "inspect.forget_all"
-            show_button("Clear evidence", key, state.forget_evidence, type="tertiary")
+            show_button("Clear evidence", key, state.choose, "evidence", {}, type="tertiary")
 
 
 def _show_method(state: InspectState) -> None:
@@ -336,17 +349,20 @@ def _show_method(state: InspectState) -> None:
             words = [answer_words(state.before, state.after)]
             words += partition_words(state.before, state.after)
             st.caption(plain(" ".join(words)), width="content")
+        method = state.values["method"]
         with st.popover("Method", type="tertiary", key="inspect.method"):
             st.radio(
                 "Marginals by",
                 CHOICES,
-                index=CHOICES.index(state.method),
+                index=CHOICES.index(method),
                 format_func=lambda name: METHOD_NAMES.get(name, name),
                 captions=[
                     "Exact if fast, otherwise belief propagation.",
                     *[""] * (len(CHOICES) - 1),
                 ],
-                **replaceable("inspect.method.choice", state.method, state.choose_method),
+                **replaceable(
+                    "inspect.method.choice", method, lambda name: state.choose("method", name)
+                ),
             )
 
 
@@ -355,3 +371,127 @@ def _control(name: str, value: str) -> str:
     if name == "method":
         return f"{METHOD_NAMES.get(value, value)} under “Method”"
     return "the memory of this server"
+
+
+_FILES = "inspect.evidence.file"
+_WAIT = 0.4  # seconds to wait for a query before the page shows a notice
+_HEIGHT = 380
+_MOST_NAMED = 5  # names of variables beyond are left out of the formula
+
+
+def partition_words(before: Answer | None, after: Answer | None) -> list[str]:
+    """Return the sentences about log Z, without and with the evidence."""
+    texts, methods = inspect_texts("log_z"), inspect_texts("methods")
+    found = []
+    for answer in (before, after):
+        if answer is not None and answer.beliefs is not None:
+            beliefs = answer.beliefs
+            words = texts[beliefs.log_partition_is].format(
+                value=f"{beliefs.log_partition:.6g}", method=methods[beliefs.method]
+            )
+            found.append(words if answer is before else f"{texts['given']} {words}")
+    return found
+
+
+def show_evidence_upload(state: InspectState, model: PairwiseModel) -> None:
+    """Show the uploader of an evidence file, whose content replaces the evidence."""
+    texts = inspect_texts("evidence")
+
+    def take() -> None:
+        file = st.session_state[_FILES]
+        if file is not None:
+            options = {"cardinalities": model.cardinalities.tolist()}
+            state.choose("evidence", read_files("evidence", [("evidence", file)], options))
+
+    st.file_uploader(
+        texts["label"],
+        ["evid", "txt"],
+        key=_FILES,
+        help=texts["help"],
+        on_change=guarded(take),
+    )
+
+
+def show_query(state: InspectState, shown: InspectedModel) -> None:
+    """Show the choice of the variables of a query, and their joint distribution."""
+    texts, model, targets = inspect_texts("query"), shown.model, state.values["targets"]
+    st.caption(texts["lead"].format(most=MOST_TARGETS))
+    key = follow_value("inspect.query", list(targets))
+    st.multiselect(
+        texts["variables"],
+        range(model.n_variables),
+        key=key,
+        format_func=model.names.__getitem__,
+        max_selections=MOST_TARGETS,
+        placeholder=texts["placeholder"],
+        on_change=guarded(lambda: state.choose("targets", tuple(st.session_state[key]))),
+    )
+    job = state.joint
+    if job is not None:
+        job.wait_for_end(_WAIT)
+        show_until(lambda: job.ended, lambda: _show_joint(state, model, job))
+
+
+def _show_joint(state: InspectState, model: PairwiseModel, job: Job[JointAnswer | None]) -> None:
+    texts, found, targets = inspect_texts("query"), job.latest, state.values["targets"]
+    show_problem(job.failure)
+    if job.failure:
+        return
+    if found is None or not job.ended:
+        st.caption(texts["computing"])
+        return
+    by = "by" if found.converged else "not_converged"
+    words = texts[by].format(method=inspect_texts("methods")[found.method])
+    st.markdown(plain(f"{query_formula(model, targets, state.evidence)}. {words}"))
+    frame = joint_frame(model, targets, found.table, texts["probability"])
+    st.dataframe(
+        frame,
+        key="inspect.joint",
+        hide_index=True,
+        height=min(_HEIGHT, 40 + 35 * len(frame)),
+        column_config={
+            texts["probability"]: st.column_config.ProgressColumn(
+                format="%.4f", min_value=0.0, max_value=1.0
+            )
+        },
+        alt=texts["lead"].format(most=MOST_TARGETS),
+    )
+    file = PageFile("query.csv", texts["file"], lambda: frame_csv(frame))
+    file_button(file, "inspect.query.file", is_quiet=True, is_stretched=False)
+
+
+def query_formula(model: PairwiseModel, targets: tuple[int, ...], evidence: dict[int, int]) -> str:
+    """Return "P(a, b | c = yes)"."""
+    observed = [
+        f"{short(model.names[i])} = {short(model.labels[i][k])}" for i, k in evidence.items()
+    ]
+    if len(observed) > _MOST_NAMED:
+        observed = [*observed[:_MOST_NAMED], "…"]
+    condition = f" | {', '.join(observed)}" if observed else ""
+    return f"P({', '.join(short(model.names[i]) for i in targets)}{condition})"
+
+
+def joint_frame(
+    model: PairwiseModel, targets: tuple[int, ...], table: np.ndarray, title: str
+) -> pd.DataFrame:
+    """Return a row per joint state of the variables, the most probable first.
+
+    Parameters
+    ----------
+    model : PairwiseMRF
+    targets : tuple of int
+    table : float64 array
+        One axis per variable.
+    title : str
+        Of the column of probabilities.
+    """
+    states = np.indices(table.shape).reshape(len(targets), -1)
+    order = np.argsort(-table, axis=None, kind="stable")
+    columns: dict[str, list[object]] = {
+        model.names[i]: [model.labels[i][k] for k in states[axis, order].tolist()]
+        for axis, i in enumerate(targets)
+    }
+    while title in columns:
+        title += " "
+    columns[title] = table.reshape(-1)[order].tolist()
+    return pd.DataFrame(columns)

@@ -1,23 +1,24 @@
-"""Menu Analyse of the Grow page: presets compared, path over λ, samples, and stability."""
+"""Menu Analyse of the Grow page: presets compared, path over λ, samples, pairs, and stability."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
 import streamlit as st
 
 from graftviz.app.boundary import bounded, guarded
-from graftviz.app.controls import show_button, show_until
+from graftviz.app.controls import (
+    show_button,
+    show_until,
+)
 from graftviz.app.files import show_figure
 from graftviz.app.frame import Tool
-from graftviz.app.grow.options import option_names
-from graftviz.app.grow.state import GrowState
+from graftviz.app.grow import GrowState, grow_texts, option_names
 from graftviz.app.jobs import Job
 from graftviz.app.material import Material, SourceCache
-from graftviz.app.runs import SessionRun, preset_title, to_json
+from graftviz.app.runs import SessionRun, preset_title
 from graftviz.app.session import shared_job
 from graftviz.data.table import DiscreteTable
 from graftviz.evaluation.selection.fits import with_plain_test
@@ -27,10 +28,13 @@ from graftviz.evaluation.selection.stability import SUBSAMPLES, EdgeStability, s
 from graftviz.inference.inspection import SampleComparison, compare_samples
 from graftviz.learning.base import Learner
 from graftviz.learning.grafting.grafting_options import settings_of
+from graftviz.learning.registry import learner_class
 from graftviz.model.pairwise import PairwiseModel
 from graftviz.reports.figures.samples import pairs_figure, samples_figure
 from graftviz.reports.figures.selection import intervals_figure, path_figure
+from graftviz.reports.results import Run
 from graftviz.reports.texts import catalogue
+from graftviz.reports.words.answers import AbsentPair, strongest_absent
 from graftviz.reports.words.inspection import quantity_rows, reasons_for_difference
 from graftviz.reports.words.outcomes import (
     best_points,
@@ -39,7 +43,7 @@ from graftviz.reports.words.outcomes import (
     stability_words,
     unknown_minima,
 )
-from graftviz.reports.words.phrases import counted
+from graftviz.reports.words.phrases import counted, pair
 from graftviz.utils.errors import InputError
 from graftviz.utils.wording import plain
 
@@ -47,11 +51,6 @@ _REDRAW_EVERY = 10  # subsamples between two drawings of the graph
 _DRAWN = "grow.stability.drawn"
 _OPEN = "grow.{}.open"  # of a panel
 _SAMPLES_WAIT = 1.0  # seconds before the panel shows a notice instead
-
-
-def grow_texts(part: str) -> Mapping[str, Any]:
-    """Return a part of the page's texts."""
-    return catalogue("grow")[part]
 
 
 def show_while_open(
@@ -106,7 +105,7 @@ def compare_tool(state: GrowState) -> Tool | None:
     label, ghost = "", state.ghost
     if is_on:
         labels = catalogue("labels")["tools"]
-        name = labels["run"] if ghost is None else preset_title(ghost.recorder.run.learner)
+        name = labels["run"] if ghost is None else preset_title(ghost.run.learner)
         label = labels["back"].format(name=name)
     return Tool("compare", lambda: state.choose("compare", not is_on), label)
 
@@ -126,9 +125,9 @@ def _show_difference(run: SessionRun, ghost: SessionRun) -> None:
         return
     if run.failure or ghost.failure:
         return  # shown with the run
-    learning, learner = run.recorder.run, ghost.recorder.run.learner
+    learning, learner = run.run, ghost.run.learner
     other, best = ghost.result(), run.result()
-    settings = settings_of(learning.learner, run.recorder.material.counts)
+    settings = settings_of(learning.learner, run.material.counts)
     labels, theirs, ours = zip(*quantity_rows((other, best)), strict=True)
     name = getattr(learner, "preset", learner.title)
     lines = [
@@ -274,8 +273,6 @@ def _compared(source: StepModel, seed: int) -> Iterator[SampleComparison]:
 
 
 _samples = shared_job(_compared, 20, begins=True)
-
-
 SAMPLES = Tool("samples", lambda: set_open("samples", True))
 
 
@@ -306,7 +303,7 @@ def samples_of(state: GrowState, run: SessionRun, step: int) -> Job[SampleCompar
     InputError
         If the run has no step yet.
     """
-    material = run.recorder.material
+    material = run.material
     own, model = material.own, run.model_at(step)
     source = StepModel(f"{run.token}:{step}", own, model, material.train)
     work = _samples(source, state.values["seed"])
@@ -324,7 +321,7 @@ def _show_samples(run: SessionRun, work: Job[SampleComparison], step: int) -> No
         found, words = work.latest, samples_words(work.latest)
         edges = counted(texts["edges"], len(found.model.edges))
         st.markdown(f"{edges} {plain(words)}")
-        pictures = samples_figure(found, run.recorder.material.positions)
+        pictures = samples_figure(found, run.material.positions)
         show_figure(pictures, "samples_chart", texts["picture"])
         show_figure(pairs_figure(found), "samples_pairs", words)
 
@@ -343,7 +340,7 @@ def _begin(state: GrowState) -> None:
     run = state.run
     if run is None:
         return
-    learning = run.recorder.run
+    learning = run.run
     learner = learning.learner if learning.branch is None else learning.branch.learner
     try:
         values = stability_steps(
@@ -354,16 +351,6 @@ def _begin(state: GrowState) -> None:
         return
     run.stability = Job(values, state.queue)
     run.stability.grant()
-
-
-def stability_json(run: SessionRun) -> str | None:
-    """Return the argument of the player's `stabilise`; None before the first subsample."""
-    found = run.stability.latest if run.stability is not None else None
-    if found is None or not found.done:
-        return None
-    edges = np.column_stack([found.edges, found.counts]).tolist()
-    message = {"run": run.token, "of": found.done, "rows": found.n_subsample_rows, "edges": edges}
-    return to_json(message)
 
 
 def show_stability(state: GrowState) -> None:
@@ -420,3 +407,98 @@ def _cancel_stability(run: SessionRun) -> None:
     if run.stability is not None:
         run.stability.revoke()
     run.stability = None
+
+
+_PAIRS_WAIT = 1.0  # seconds before the panel shows a notice instead
+
+
+class EndedRun(NamedTuple):
+    """Run that has ended, as the source of its strongest pairs."""
+
+    identity: str
+    own: SourceCache | None
+    run: Run
+
+
+def _found(source: EndedRun) -> Iterator[tuple[AbsentPair, ...] | None]:
+    yield strongest_absent(source.run)
+
+
+_pairs = shared_job(_found, 20, begins=True)
+
+
+def not_found_tool(state: GrowState) -> Tool | None:
+    """Return the menu entry that opens the panel, for learners that score pairs."""
+    cls = learner_class(state.values["learner"])
+    if not cls.by_score or cls.by_feature:
+        return None
+    return Tool("not_found", lambda: set_open("not_found", True))
+
+
+def show_not_found(state: GrowState) -> None:
+    """Show the panel while it is open."""
+    show_while_open(
+        "not_found",
+        state,
+        _pairs_panel,
+        lambda: None if not_found_tool(state) is None else state.run,
+    )
+
+
+def _pairs_panel(_state: GrowState, run: SessionRun) -> None:
+    st.markdown(grow_texts("not_found")["lead"])
+    run.grant()
+    show_until(lambda: _has_ended(run), lambda: _show_pairs(run))
+
+
+def pairs_of(run: SessionRun) -> Job[tuple[AbsentPair, ...] | None]:
+    """Return the strongest pairs of a run that has ended."""
+    source = EndedRun(run.token, run.material.own, run.learned())
+    return _pairs(source)
+
+
+def _has_ended(run: SessionRun) -> bool:
+    return run.ended and (bool(run.failure) or pairs_of(run).wait_for_end(_PAIRS_WAIT))
+
+
+def _show_pairs(run: SessionRun) -> None:
+    texts = grow_texts("not_found")
+    if not run.ended:
+        st.progress(0.0, texts["learning"].format(step=run.computed))
+        return
+    if run.failure:
+        return  # shown with the run
+    work = pairs_of(run)
+    names, found = run.material.train.names, work.latest
+    if work.failure:
+        st.warning(plain(work.failure))
+    elif not work.ended:
+        st.progress(1.0)
+    elif found is None:
+        st.markdown(texts["unknown"])
+    elif not found:
+        st.markdown(catalogue("answers")["not_found"]["none"])
+    else:
+        lines = (
+            f"- **{plain(pair(names, each.source, each.target))}** – {plain(each.words)}"
+            for each in found
+        )
+        st.markdown("\n".join(lines))
+
+
+INSPECT = Tool("inspect")
+
+
+def tools(state: GrowState) -> list[Tool]:
+    """Return the entries of the menu Analyse for the shown run."""
+    if state.run is None:
+        return []
+    found = (
+        compare_tool(state),
+        stability_tool(state),
+        path_tool(state),
+        SAMPLES,
+        not_found_tool(state),
+        INSPECT,
+    )
+    return [tool for tool in found if tool is not None]

@@ -41,7 +41,6 @@ MOST_ENTRIES = 200_000_000
 MOST_BYTES = 700_000_000
 MOST_REGION_BYTES = 100_000_000
 RULES = {"greedy": "greedy", "random": "random", "norm": "strongest edge"}  # of expansion
-
 Rule = tuple[Expansion, Cut]
 
 

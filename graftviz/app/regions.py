@@ -1,17 +1,31 @@
-"""Jobs and session state of the Regions page, and messages of its view."""
+"""Regions page: marginals from a small region, with a proven error bound."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import streamlit as st
 
+from graftviz.app.boundary import bounded, guarded
+from graftviz.app.controls import help_text, show_button, show_options, show_settings
+from graftviz.app.files import model_files
+from graftviz.app.frame import ModelMenu, PageFile
 from graftviz.app.material import UPLOAD
-from graftviz.app.models import ShownModel, grid_model
-from graftviz.app.player.region_records import (
+from graftviz.app.models import (
+    ShownModel,
+    grid_model,
+    learned,
+    link_of_grow_page,
+    model_of_run,
+    uploaded_model,
+)
+from graftviz.app.regions_records import (
+    RULES,
     Grown,
     RegionQuery,
     Rule,
@@ -25,25 +39,157 @@ from graftviz.app.player.region_records import (
     region_record,
     rule_choices,
 )
-from graftviz.app.regions.models import learned, link_of_grow_page, model_of_run
-from graftviz.app.regions.options import (
-    GRID,
-    LARGEST_COUPLING,
-    LARGEST_FIELD,
-    PLACES,
-    RESETS,
-    RUN,
-    RegionOptions,
-    question_of,
-)
-from graftviz.app.runs import to_json
+from graftviz.app.runs import Loaded, to_json
 from graftviz.app.session import BUSY, LONGEST_WAIT, shared_job
-from graftviz.app.state import OptionsPage
-from graftviz.app.view import Mailbox
+from graftviz.app.state import PageState
+from graftviz.app.upload import model_form
+from graftviz.app.url import LinkReader, fingerprint_part, part, seed_option, step_option
+from graftviz.app.view import REGION, Mailbox
+from graftviz.data.sets.registry import dataset_title
 from graftviz.inference.local.influence import Influence, coefficient_map, influence_of
+from graftviz.inference.local.local_model import Cut
+from graftviz.inference.local.marginal import Bound, Expansion, ExpansionOptions, Growth
+from graftviz.reports.files.tables import region_csv
 from graftviz.reports.replay.plain import whole_number
+from graftviz.reports.texts import catalogue
+from graftviz.reports.words.code import MODEL_FILE, model_code, model_command
 from graftviz.reports.words.phrases import short
 from graftviz.utils.errors import InputError
+from graftviz.utils.options import check_options, option, option_of, option_specs
+
+GRID = "ising-grid"
+RUN = "run"  # the model of a run on the Grow page
+# Small enough to learn while the page waits.
+LEARNED = ("grid-8x8", "scale-free-40", "karate", "les-miserables", "survey", "digits-2")
+_DATA = {
+    GRID: "Ising grid",
+    **{key: f"Learned: {dataset_title(key)}" for key in LEARNED},
+    RUN: "Run of the Grow page",
+    UPLOAD: "Upload a model…",
+}
+LARGEST_FIELD, LARGEST_COUPLING = 3.0, 1.0
+PLACES = ("step", "state")  # written into the address by the browser
+RESETS = {
+    "data": ("query", "step", "state", "fingerprint", "run"),
+    "fingerprint": ("query", "step", "state"),
+    **dict.fromkeys(("side", "query"), ("step", "state")),
+}
+_LONGEST_RUN = 600  # characters of an address on the Grow page
+
+
+def _read_run(link: LinkReader, values: Mapping[str, Any]) -> str:
+    if values["data"] != RUN:
+        link.ignore([RUN], "applies to runs of the Grow page only")
+    return link.left.pop(RUN, "")
+
+
+@dataclass(frozen=True)
+class RegionOptions:
+    """Settings of the page; all of them are part of its URL.
+
+    Attributes
+    ----------
+    fingerprint : str
+        Fingerprint of the uploaded model; empty otherwise.
+    run : str
+        URL of a run on the Grow page, if its model is shown.
+    """
+
+    data: str = option(
+        GRID,
+        "the model that is queried",
+        label="Model",
+        choices=tuple(_DATA),
+        titles=tuple(_DATA.values()),
+    )
+    fingerprint: str = fingerprint_part()
+    run: str = part("", _read_run, lambda text: {RUN: text}, {RUN: _LONGEST_RUN})
+    side: int = option(
+        20, "numbers of rows and columns of the grid", label="Grid size", minimum=2, maximum=30
+    )
+    t2: float = option(
+        0.2,
+        "T₂: the coupling of every edge is drawn from −T₂ … T₂. Stronger couplings carry "
+        "influence further",
+        label="Couplings T₂",
+        minimum=0.0,
+        maximum=LARGEST_COUPLING,
+    )
+    t1: float = option(
+        1.0,
+        "T₁: the field of every node is drawn from −T₁ … T₁. Strong fields reduce the influence "
+        "of the neighbours",
+        label="Fields T₁",
+        minimum=0.0,
+        maximum=LARGEST_FIELD,
+    )
+    query: int | None = option(
+        None,
+        "the variable whose marginal is computed",
+        label="Query",
+        minimum=0,
+        none_means="the middle of a grid, otherwise a variable with a small bound",
+    )
+    tolerance: float = option(
+        0.01,
+        "the region grows until the error bound is at most this",
+        label="Tolerance",
+        minimum=1e-6,
+        maximum=0.5,
+        scale="log",
+    )
+    size: int = option(
+        16,
+        "the region stops growing at this many nodes",
+        label="Maximum region size",
+        minimum=1,
+        maximum=40,
+    )
+    expansion: Expansion = option(
+        "greedy",
+        "the neighbour that is added next: the one that gives the smallest bound, a random one, or "
+        "the one with the strongest edge into the region",
+        label="Expansion rule",
+        choices=tuple(RULES),
+        titles=("greedy: smallest bound", "random", "strongest edge"),
+    )
+    cut: Cut = option(
+        "drop",
+        "edges that leave the region are dropped, or replaced by the mean field of the neighbour "
+        "outside",
+        label="Treatment of cut edges",
+        choices=("drop", "mean-field"),
+        titles=("dropped", "mean field"),
+    )
+    growth: Growth = option_of(ExpansionOptions, "growth")
+    bound: Bound = option_of(ExpansionOptions, "bound")
+    seed: int = seed_option("random seed of the grid's weights and of the random rule")
+    state: int | None = option(
+        None,
+        "the state whose probability is shown; the bound holds for every state",
+        label="State",
+        minimum=0,
+        none_means="the last state",
+    )
+    step: int | None = step_option()
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+def question_of(options: RegionOptions, query: int) -> RegionQuery:
+    """Return the settings that the options of the page give for a query."""
+    return RegionQuery(
+        query,
+        options.expansion,
+        options.cut,
+        options.tolerance,
+        options.size,
+        options.seed,
+        options.growth,
+        options.bound,
+    )
+
 
 AT_ONCE = 1.0  # seconds to wait for a complete region
 MORE = 0.15  # seconds to wait for parts that were requested and are not there yet
@@ -81,7 +227,7 @@ heat_map = shared_job(_mapping, 32, begins=True)
 # --------------------------------------------------------------------------------------- the state
 
 
-class RegionState(OptionsPage[RegionOptions]):
+class RegionState(PageState):
     """Settings of a session, and the shown model.
 
     Attributes
@@ -309,3 +455,123 @@ def _map_part(
         else:
             pending.append("map")
     return part
+
+
+_PREFIX = "region"
+
+
+@st.fragment
+@bounded
+def live_region(state: RegionState) -> None:
+    """Show the region of `state`; its messages run this again, and nothing else of the page."""
+    state.refresh()
+    shown = state.shown
+    if shown is None:
+        return
+    REGION.show(
+        lambda: region_message(state, shown, REGION.mail),
+        {"ask": state.ask, "rule": state.choose_rule, "strengths": state.drag, "moved": state.move},
+        state.check_place,
+    )
+
+
+def show_model_choice(state: RegionState) -> None:
+    """Show the choice of the model and the options of the grid."""
+    options = state.options
+    show_settings(state, _PREFIX, "data")
+    if options.data == RUN and link_of_grow_page() not in ("", options.run):
+        show_button("Use the current run", "newest", state.choose, "data", RUN)
+    if options.data == GRID:
+        show_settings(state, _PREFIX, "t2", "t1", drag=True)
+
+
+def show_growth_choices(state: RegionState) -> None:
+    """Show the query and the options of growth; the model has been loaded."""
+    if state.shown is None:
+        return
+    _show_query(state, state.shown)
+    show_settings(state, _PREFIX, "tolerance", "size")
+    names = ["expansion", "cut", "growth", "bound"]
+    if state.options.data == GRID:
+        names += ["side", "seed"]
+    elif state.options.expansion == "random":
+        names += ["seed"]
+    advanced = [state.specs[name]._replace(advanced=True) for name in names]
+    show_options(advanced, state.values, state.choose, prefix=_PREFIX)
+
+
+def _show_query(state: RegionState, shown: ShownModel) -> None:
+    spec, key = state.specs["query"], f"{_PREFIX}.query"
+    current = (shown.identity, state.query)
+    if st.session_state.get("region.requested") != current:
+        # The field follows a click in the graph; an invalid entry stays, to be corrected.
+        st.session_state["region.requested"] = current
+        st.session_state[key] = shown.model.names[state.query]
+    st.text_input(
+        "Query: name or number",
+        key=key,
+        help=f"{help_text(spec)}\n\nOr click a node in the graph.",
+        on_change=guarded(lambda: state.set_query(st.session_state[key])),
+    )
+
+
+def show_upload(state: RegionState) -> None:
+    """Show the upload and its errors; the current model stays until another is accepted."""
+    if state.options.data != UPLOAD:
+        return
+    form = model_form(
+        _PREFIX,
+        "Model: .uai (optionally with .names.json), .graphml, node-link .json, or a zipped result "
+        "folder",
+        lambda _, found: uploaded_model(found.model, found.notes),
+        "Upload a model",
+        "Files stay on this server. Larger models: `python -m graftviz local MODEL --query NAME`.",
+    )
+    form.show(
+        state.accept,
+        expected=state.expected,
+        shown="model" if state.shown is not None else "",
+        is_open=state.uploaded is None,
+    )
+
+
+def region_files(state: RegionState) -> list[PageFile]:
+    """Return the files of the shown region; none before there is one."""
+    if state.shown is None:
+        return []
+    shown, question = state.shown, question_of(state.options, state.query)
+    labels = shown.model.labels[question.query]
+
+    def build() -> str:
+        steps = region(shown, question).value().steps
+        return region_csv(shown.model.names, labels, ((one.step, one.marginal) for one in steps))
+
+    return [
+        PageFile("region.csv", "Region, one row per variable (CSV)", build),
+        *model_files(lambda: shown.model),
+    ]
+
+
+def region_menu(state: RegionState) -> ModelMenu | None:
+    """Return the menu Model of the shown model; None before there is one."""
+    shown = state.shown
+    if shown is None:
+        return None
+    question = question_of(state.options, state.query)
+    name = shown.model.names[question.query]
+    usual = {spec.name: spec.default for spec in option_specs(ExpansionOptions)}
+    chosen = {key: value for key, value in question._asdict().items() if key != "query"}
+    values = {key: value for key, value in chosen.items() if value != usual[key]}
+    arguments = "".join(f", {option}={value!r}" for option, value in values.items())
+    note = catalogue("labels")["header"]["needs"].format(file=MODEL_FILE)
+    return ModelMenu(
+        model_code([f"print(gv.local_marginal(model, {name!r}{arguments}))"]),
+        model_command("local", MODEL_FILE, query=name, **values),
+        lambda: Loaded(
+            shown.model,
+            state.specs["data"].title_of(state.options.data),
+            places=shown.positions,
+            keeps_shape=shown.has_natural_positions,
+        ),
+        note,
+    )
