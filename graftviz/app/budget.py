@@ -189,19 +189,10 @@ def dense_material(seed: int, **size: int) -> BudgetMaterial:
     return BudgetMaterial(prepare(data, seed), model)
 
 
-def run_progress(source: BudgetMaterial, learner: BoundedInference) -> Iterator[BoundedProgress]:
-    """Learn step by step, then measure the model."""
-    return bounded_run(source.material.train, source.judged, source.places, learner)
-
-
 def pathing(source: BudgetMaterial, lam2: float, method: Method) -> Iterator[MeasuredPath]:
     """Measure the true model where it is known, and the λ path."""
     train, truth = source.material.train, source.model
     return measuring_path(train, source.judged, lam2=lam2, method=method, truth=truth)
-
-
-bounded_job = shared_job(run_progress, 200)
-l1_path = shared_job(pathing, 60)
 
 
 class ComparedBudgets(NamedTuple):
@@ -213,15 +204,11 @@ class ComparedBudgets(NamedTuple):
 
 
 class ShownBudget(NamedTuple):
-    """Settings and data of the shown run."""
+    """Settings, data and learner of the shown run."""
 
     options: BudgetOptions
     source: BudgetMaterial
-
-    @property
-    def budget(self) -> Budget:
-        """Measure of complexity, and its bound."""
-        return Budget(self.options.complexity, self.options.tau)
+    learner: BoundedInference
 
 
 class BudgetState(RunPage):
@@ -260,7 +247,7 @@ class BudgetState(RunPage):
         if data is None:
             return None
         learner.check(data.material.train)
-        shown = ShownBudget(options, data)
+        shown = ShownBudget(options, data, learner)
         if data.own is None or self.is_on_show(shown):
             return shown
         verdict = judge(data.material.train, learner)
@@ -276,11 +263,11 @@ class BudgetState(RunPage):
         assert prepared.own is not None  # it is uploaded
         return prepared.own.get(("budget", prepared.identity), lambda: BudgetMaterial(prepared))
 
-    def learner_of(self, options: BudgetOptions, bound: float | None = None) -> BoundedInference:
-        """Return the learner of settings, or the same one under another bound."""
+    def learner_of(self, options: BudgetOptions) -> BoundedInference:
+        """Return the learner of settings."""
         return BoundedInference(
             options.complexity,
-            float(options.tau if bound is None else bound),
+            float(options.tau),
             lam2=options.lam2,
             lam1=options.lam1,
             norm=options.norm,
@@ -288,7 +275,8 @@ class BudgetState(RunPage):
 
     def job_of(self, shown: ShownBudget, bound: float | None = None) -> Job[BoundedProgress]:
         """Return the run of settings, or the same one under another bound."""
-        return bounded_job(shown.source, self.learner_of(shown.options, bound))
+        learner = shown.learner if bound is None else replace(shown.learner, bound=float(bound))
+        return bounded_job(shown.source, learner)
 
     def path_of(self, shown: ShownBudget) -> Job[MeasuredPath]:
         """Return the λ path that the models of settings are compared with."""
@@ -299,11 +287,12 @@ class BudgetState(RunPage):
 
     def graph(self, shown: ShownBudget) -> dict[str, Any]:
         """Return names and places of the variables."""
-        data, places = shown.source.material, shown.source.places
+        data = shown.source.material
         is_natural = data.positions is not None
-        return budget_graph(
-            data.train.names, places, data.identity, has_natural_positions=is_natural
+        nodes = placed_nodes(
+            data.train.names, shown.source.places, has_natural_positions=is_natural
         )
+        return {"id": data.identity, **nodes}
 
     def last_step(self, found: BoundedProgress) -> int:
         """Return the number of added edges; step 0 is the model without edges."""
@@ -314,9 +303,9 @@ class BudgetState(RunPage):
     ) -> dict[str, Any]:
         """Return the parts of a message other than steps and graph."""
         before, ghost = self.before, self.ghost
+        previous = (before.learner, ghost) if before is not None and ghost is not None else None
         title = shown.source.material.title
-        previous = (before.budget, ghost) if before is not None and ghost is not None else None
-        return {"run": run_record(title, shown.budget, found, failure=failure, before=previous)}
+        return {"run": run_record(title, shown.learner, found, failure=failure, before=previous)}
 
     @property
     def ghost(self) -> BoundedProgress | None:
@@ -328,21 +317,19 @@ class BudgetState(RunPage):
 
     # ------------------------------------------------------------------------------- the charts
 
-    def ladder(self, options: BudgetOptions) -> list[float]:
+    def ladder(self, shown: ShownBudget) -> list[float]:
         """Return the bounds of the compared models, that of the shown run first.
 
         On an uploaded table, bounds whose models would take too long are left out.
         """
+        options, own, learner = shown.options, shown.source.own, shown.learner
         others = [tau for tau in BOUNDS[options.complexity].ladder if tau != options.tau]
-        shown = self.shown
-        if shown is not None and shown.source.own is not None:
+        if own is not None:
             table = shown.source.material.train
-            others = shown.source.own.get(
-                ("ladder", self.learner_of(options)),
+            others = own.get(
+                ("ladder", learner),
                 lambda: [
-                    tau
-                    for tau in others
-                    if judge(table, self.learner_of(options, tau)) == RunCheck()
+                    tau for tau in others if judge(table, replace(learner, bound=tau)) == RunCheck()
                 ],
             )
         return [options.tau, *others]
@@ -356,7 +343,7 @@ class BudgetState(RunPage):
         shown = self.shown
         if shown is None:
             return ComparedBudgets([], MeasuredPath(), False)
-        runs = [self.job_of(shown, bound) for bound in self.ladder(shown.options)]
+        runs = [self.job_of(shown, bound) for bound in self.ladder(shown)]
         path = self.path_of(shown)
         jobs: list[Job[Any]] = [*runs, path]
         missing = [job for job in jobs if not job.ended]
@@ -398,27 +385,13 @@ class BoundedProgress:
     model: PairwiseModel | None = None
 
 
-def bounded_run(
-    train: DiscreteTable,
-    judged: DiscreteTable,
-    places: np.ndarray,
-    learner: BoundedInference,
-) -> Iterator[BoundedProgress]:
-    """Learn step by step, then measure the model.
-
-    Parameters
-    ----------
-    train, judged : DiscreteTable
-        Rows to learn from, and rows to measure quality on.
-    places : array, shape (n, 2)
-        Positions of the variables.
-    learner : BoundedInference
-        With a bound.
-    """
+def run_progress(source: BudgetMaterial, learner: BoundedInference) -> Iterator[BoundedProgress]:
+    """Learn under a bound step by step, then measure the model."""
     complexity, bound = learner.complexity, learner.bound
     assert isinstance(complexity, str)
     assert bound is not None  # the page always decides both
-    run = Run(train, learner, seed=0)
+    judged = source.judged
+    run = Run(source.material.train, learner, seed=0)
     steps: tuple[dict[str, Any], ...] = ()
     goes_on = True
     while goes_on:
@@ -427,11 +400,10 @@ def bounded_run(
         assert latest is not None  # one of the two
         start = latest.history.start
         if not steps:
-            quality = _quick_nll(start, judged)
-            steps = (start_step(train.names, places, Budget(complexity, bound), quality),)
+            steps = (start_step(source, complexity, bound, _quick_nll(start, judged)),)
         if goes_on:
             quality = _quick_nll(run.steps[-1].model(), judged)
-            steps += (bounded_step(run.steps[-1], train.names, places, steps[-1], quality),)
+            steps += (bounded_step(run.steps[-1], source, steps[-1], quality),)
             yield BoundedProgress(steps)
     assert run.outcome is not None  # it has ended
     model, stop = start, nothing_fits_words(complexity, bound)
@@ -452,33 +424,17 @@ def _quick_nll(model: PairwiseModel, rows: DiscreteTable) -> float | None:
     return nll(model, rows) if plan.total_entries <= _QUICK_ENTRIES else None
 
 
-class Budget(NamedTuple):
-    """Measure of inference cost, and its bound."""
-
-    measure: str
-    bound: float
-
-
-def budget_graph(
-    names: Sequence[str], positions: np.ndarray, key: str, *, has_natural_positions: bool
-) -> dict[str, Any]:
-    """Return names and positions (0 … 10000, y downwards) of the variables.
-
-    Natural positions (a grid, a map) keep their aspect ratio. Edges are part of the steps.
-    """
-    return {
-        "id": key,
-        **placed_nodes(names, positions, has_natural_positions=has_natural_positions),
-    }
+bounded_job = shared_job(run_progress, 200)
+l1_path = shared_job(pathing, 60)
 
 
 def run_record(
     title: str,
-    budget: Budget,
+    learner: BoundedInference,
     found: BoundedProgress,
     *,
     failure: str = "",
-    before: tuple[Budget, BoundedProgress] | None = None,
+    before: tuple[BoundedInference, BoundedProgress] | None = None,
 ) -> dict[str, Any]:
     """Return a run without its steps.
 
@@ -486,76 +442,72 @@ def run_record(
     ----------
     title : str
         Title of the data set.
-    budget : Budget
+    learner : BoundedInference
     found : BoundedProgress
     failure : str
         Reason if the run stopped before its end.
-    before : (Budget, BoundedProgress), optional
+    before : (BoundedInference, BoundedProgress), optional
         The previous run on the same data, which is drawn as a ghost.
     """
-    measure, bound = MEASURES[budget.measure], amount(budget.bound, budget.measure)
+    complexity, bound = str(learner.complexity), float(learner.bound or 0.0)
+    measure, text = MEASURES[complexity], amount(bound, complexity)
     return {
-        "tau": budget.bound,
-        "tauText": bound,
+        "tau": bound,
+        "tauText": text,
         "measure": measure,
-        "whole": BOUNDS[budget.measure].whole,
-        "title": f"{title}: {measure} ≤ {bound}",
+        "whole": BOUNDS[complexity].whole,
+        "title": f"{title}: {measure} ≤ {text}",
         "done": bool(found.stop or failure),
         "stop": failure or found.stop,
         "infeasible": found.infeasible,
-        "ghost": None if before is None else _ghost(*before, budget.measure),
+        "ghost": None if before is None else _ghost(*before, complexity),
     }
 
 
-def _ghost(budget: Budget, found: BoundedProgress, measure: str) -> dict[str, Any]:
+def _ghost(learner: BoundedInference, found: BoundedProgress, complexity: str) -> dict[str, Any]:
     """Return edges, values of R if the measure is the same, and a sentence."""
-    is_alike = budget.measure == measure
+    own, bound, last = str(learner.complexity), float(learner.bound or 0.0), found.steps[-1]
     return {
         "edges": [step["edge"] for step in found.steps[1:]],
-        "course": [step["value"] for step in found.steps] if is_alike else [0.0],
-        "words": previous_run_words(
-            budget.bound, budget.measure, len(found.steps) - 1, found.steps[-1]["nll"]
-        ),
+        "course": [step["value"] for step in found.steps] if own == complexity else [0.0],
+        "words": previous_run_words(bound, own, len(found.steps) - 1, last["nll"]),
     }
 
 
 def start_step(
-    names: Sequence[str], positions: np.ndarray, budget: Budget, nll: float | None
+    source: BudgetMaterial, measure: str, bound: float, nll: float | None
 ) -> dict[str, Any]:
     """Return the model without edges as a step, with one clique per variable.
 
     Of the measures of cost, only treewidth is available before the first step.
     """
-    n = len(names)
-    value = 0.0 if budget.measure == "treewidth" else None
+    n = source.material.train.n_variables
+    value = 0.0 if measure == "treewidth" else None
+    no_edges = np.zeros((0, 2), dtype=np.int64)
     return {
         "edge": None,
         "value": number(value),
-        "valueText": "–" if value is None else amount(value, budget.measure),
+        "valueText": "–" if value is None else amount(value, measure),
         "width": 0,
         "infeasible": 0,
         "new": 0,
         "norm": None,
         "inference": "",
         "nll": number(nll),
-        "words": bounded_start_words(n, budget.measure, budget.bound),
-        **tree_record(n, np.zeros((0, 2), dtype=np.int64), np.arange(n), positions, None, None),
+        "words": bounded_start_words(n, measure, bound),
+        **tree_record(no_edges, np.arange(n), source.places, None, None),
     }
 
 
 def bounded_step(
-    step: Step,
-    names: Sequence[str],
-    positions: np.ndarray,
-    before: Mapping[str, Any],
-    nll: float | None,
+    step: Step, source: BudgetMaterial, before: Mapping[str, Any], nll: float | None
 ) -> dict[str, Any]:
     """Return a step of a learner that bounds complexity; `before` is the preceding record."""
-    complexity = step.complexity
+    complexity, names = step.complexity, source.material.train.names
     assert complexity is not None  # set by learners that bound it
     edge = (int(step.activated[0].source), int(step.activated[0].target))
     tree = tree_record(
-        len(names), step.active_edges(), complexity.order, positions, edge, before["cliques"]
+        step.active_edges(), complexity.order, source.places, edge, before["cliques"]
     )
     return {
         "edge": list(edge),
@@ -573,7 +525,6 @@ def bounded_step(
 
 
 def tree_record(
-    n: int,
     edges: np.ndarray,
     order: np.ndarray,
     positions: np.ndarray,
@@ -584,7 +535,6 @@ def tree_record(
 
     Parameters
     ----------
-    n : int
     edges : int array, shape (m, 2)
     order : int array, shape (n,)
         An elimination order.
@@ -602,7 +552,7 @@ def tree_record(
         `lit` (index of the highlighted clique, the widest) and `from` (for each clique, the index
         of the previous clique that shares most variables with it; −1 if there is none).
     """
-    found, links = junction_tree_of(n, edges, order)
+    found, links = junction_tree_of(len(order), edges, order)
     cliques = [clique.tolist() for clique in found]
     places = np.array([positions[clique].mean(axis=0) for clique in found])
     widest = max(map(len, cliques))
@@ -680,7 +630,7 @@ def _show_points(state: BudgetState) -> None:
             show_figure(figure, key=key, alt=words or "No model measured yet.")
             st.markdown(plain(words))
     if not is_complete:
-        bounds, steps = len(state.ladder(shown.options)), len(path.points)
+        bounds, steps = len(state.ladder(shown)), len(path.points)
         st.caption(f"Computing… {len(runs)} of {bounds} bounds, {steps} models of the ℓ₁ path.")
     elif missing := list(filter(None, [*(run.unmeasured for run in runs), path.unmeasured])):
         st.caption(plain(" ".join(missing)))
@@ -721,8 +671,7 @@ def budget_menu(state: BudgetState) -> ModelMenu | None:
     shown = state.shown
     if shown is None or state.run is None:
         return None
-    data, options = shown.source.material, shown.options
-    learner = state.learner_of(options)
+    data, learner = shown.source.material, shown.learner
     title = f"{data.name} · {learner.title}"
     return learn_menu(
         UPLOAD,

@@ -33,7 +33,7 @@ from graftviz.app.jobs import EVERYTHING, Queue
 from graftviz.app.material import PAGE_PRESET, Material, fewer_edges, uploaded_table
 from graftviz.app.recording import RecordedRun, recording
 from graftviz.app.runs import PlayerRun, SessionRun, to_json
-from graftviz.app.session import material, opened_state, page_state, queue
+from graftviz.app.session import material, page_state, queue
 from graftviz.app.state import Entry, LearningPage, Load, MakeRun, with_choice
 from graftviz.app.url import (
     BEST,
@@ -337,10 +337,10 @@ class GrowState(LearningPage):
         run = self._run_of(plan, material, make)
         if base is None and self.run is not None and self.run is not run:
             self.run.revoke()  # the ghost stays visible, and only hidden runs are paused below
-        before = None if self.run is None else self._runs.plan_of(self.run)
+        before = None if self.run is None else self.plan_of(self.run)
         tables = {uploaded_table(some.material) for some in (before, plan) if some}
         self.run, self.ghost = run, base or (self.run if len(tables) == 1 else None)
-        self._runs.keep_active((self.run, self.ghost), MOST_RUNS)
+        self._keep_active((self.run, self.ghost), MOST_RUNS)
         # The first picture needs a few steps; a change of options is shown as a whole.
         run.grant(max(FIRST_CREDIT, self.values["step"]) if is_first else EVERYTHING)
         if base is not None:
@@ -384,7 +384,8 @@ def grow_state() -> GrowState:
 
 def opened_grow_state() -> GrowState | None:
     """Return the state of the Grow page in this session; None if it has not been opened."""
-    return opened_state(_KEY)
+    found: GrowState | None = st.session_state.get(_KEY)
+    return found
 
 
 def grow_texts(part: str) -> Mapping[str, Any]:

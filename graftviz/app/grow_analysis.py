@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import streamlit as st
 
@@ -17,10 +17,9 @@ from graftviz.app.files import show_figure
 from graftviz.app.frame import Tool
 from graftviz.app.grow import GrowState, grow_texts, option_names
 from graftviz.app.jobs import Job
-from graftviz.app.material import Material, SourceCache
+from graftviz.app.material import Material
 from graftviz.app.runs import SessionRun, preset_title
-from graftviz.app.session import shared_job
-from graftviz.data.table import DiscreteTable
+from graftviz.app.session import JobSource, shared_job
 from graftviz.evaluation.selection.fits import with_plain_test
 from graftviz.evaluation.selection.intervals import EdgeIntervals
 from graftviz.evaluation.selection.path import LamPath, PathPoint, lam_path_steps
@@ -29,10 +28,8 @@ from graftviz.inference.inspection import SampleComparison, compare_samples
 from graftviz.learning.base import Learner
 from graftviz.learning.grafting.grafting_options import settings_of
 from graftviz.learning.registry import learner_class
-from graftviz.model.pairwise import PairwiseModel
 from graftviz.reports.figures.samples import pairs_figure, samples_figure
 from graftviz.reports.figures.selection import intervals_figure, path_figure
-from graftviz.reports.results import Run
 from graftviz.reports.texts import catalogue
 from graftviz.reports.words.answers import AbsentPair, strongest_absent
 from graftviz.reports.words.inspection import quantity_rows, reasons_for_difference
@@ -259,17 +256,8 @@ def clicked_point(path: LamPath, event: Any) -> PathPoint | None:
 # ------------------------------------------------------------------------------------- samples
 
 
-class StepModel(NamedTuple):
-    """Model of one step of a run, as the source of its samples."""
-
-    identity: str
-    own: SourceCache | None
-    model: PairwiseModel
-    table: DiscreteTable
-
-
-def _compared(source: StepModel, seed: int) -> Iterator[SampleComparison]:
-    yield compare_samples(source.model, source.table, seed=seed)
+def _compared(source: JobSource, seed: int) -> Iterator[SampleComparison]:
+    yield compare_samples(*source.data, seed=seed)
 
 
 _samples = shared_job(_compared, 20, begins=True)
@@ -304,8 +292,8 @@ def samples_of(state: GrowState, run: SessionRun, step: int) -> Job[SampleCompar
         If the run has no step yet.
     """
     material = run.material
-    own, model = material.own, run.model_at(step)
-    source = StepModel(f"{run.token}:{step}", own, model, material.train)
+    model = run.model_at(step)
+    source = JobSource(f"{run.token}:{step}", material.own, (model, material.train))
     work = _samples(source, state.values["seed"])
     work.wait_for_end(_SAMPLES_WAIT)
     return work
@@ -412,16 +400,8 @@ def _cancel_stability(run: SessionRun) -> None:
 _PAIRS_WAIT = 1.0  # seconds before the panel shows a notice instead
 
 
-class EndedRun(NamedTuple):
-    """Run that has ended, as the source of its strongest pairs."""
-
-    identity: str
-    own: SourceCache | None
-    run: Run
-
-
-def _found(source: EndedRun) -> Iterator[tuple[AbsentPair, ...] | None]:
-    yield strongest_absent(source.run)
+def _found(source: JobSource) -> Iterator[tuple[AbsentPair, ...] | None]:
+    yield strongest_absent(source.data)
 
 
 _pairs = shared_job(_found, 20, begins=True)
@@ -453,8 +433,7 @@ def _pairs_panel(_state: GrowState, run: SessionRun) -> None:
 
 def pairs_of(run: SessionRun) -> Job[tuple[AbsentPair, ...] | None]:
     """Return the strongest pairs of a run that has ended."""
-    source = EndedRun(run.token, run.material.own, run.learned())
-    return _pairs(source)
+    return _pairs(JobSource(run.token, run.material.own, run.learned()))
 
 
 def _has_ended(run: SessionRun) -> bool:

@@ -15,7 +15,7 @@ from graftviz.app.inspect import InspectedModel, InspectState
 from graftviz.app.inspect_results import frame_csv, inspect_texts, state_names
 from graftviz.app.jobs import Job, Watching
 from graftviz.app.material import MOST_SECONDS, SourceCache
-from graftviz.app.session import page_state, shared_job
+from graftviz.app.session import JobSource, page_state, shared_job
 from graftviz.app.upload import Files, UploadForm, read_whole_table, show_uploaders
 from graftviz.app.url import default_values
 from graftviz.data.coding import TableOptions
@@ -45,18 +45,8 @@ class GroupTables(NamedTuple):
     second: DiscreteTable | None = None
 
 
-class GroupSource(NamedTuple):
-    """Two groups of rows that are compared."""
-
-    identity: str
-    own: SourceCache
-    first: DiscreteTable
-    second: DiscreteTable
-    permutations: int
-
-
-def _comparing(source: GroupSource) -> Iterator[GroupProgress]:
-    return compare_groups_steps(source.first, source.second, permutations=source.permutations)
+def _comparing(source: JobSource, permutations: int) -> Iterator[GroupProgress]:
+    return compare_groups_steps(*source.data, permutations=permutations)
 
 
 _job = shared_job(_comparing, 1)
@@ -77,8 +67,8 @@ class GroupState:
     first, second : int, int or None
         States of the groups; None for all others.
     permutations : int
-    source : GroupSource or None
-        The groups of the latest comparison.
+    compared : Job or None
+        The latest comparison.
     problem : str
         Why there is no comparison; empty if there is one.
     """
@@ -90,7 +80,7 @@ class GroupState:
         self.column = self.first = 0
         self.second: int | None = None
         self.permutations = PERMUTATIONS[1]
-        self.source: GroupSource | None = None
+        self.compared: Job[GroupProgress] | None = None
         self.problem = ""
         self._own = SourceCache(_COMPARISONS)
         self._jobs = Watching()
@@ -115,8 +105,9 @@ class GroupState:
         except InputError as error:
             self.problem = str(error)
             return
-        identity = f"{first.fingerprint}:{second.fingerprint}:{self.permutations}"
-        self.source = GroupSource(identity, self._own, first, second, self.permutations)
+        identity = f"{first.fingerprint}:{second.fingerprint}"
+        source = JobSource(identity, self._own, (first, second))
+        self.compared = _job(source, self.permutations)
 
     def _groups(self, tables: GroupTables) -> tuple[DiscreteTable, DiscreteTable]:
         if tables.second is not None:
@@ -124,18 +115,15 @@ class GroupState:
         return split_groups(tables.first, self.column, self.first, self.second)
 
     def job(self) -> Job[GroupProgress] | None:
-        """Return the job on the latest comparison, begun now or before; None without one."""
-        if self.source is None:
-            return None
-        found = _job(self.source)
-        self._jobs.begin(found)
-        return found
+        """Return the latest comparison, begun now or before; None without one."""
+        if self.compared is not None:
+            self._jobs.begin(self.compared)
+        return self.compared
 
     def stop(self) -> None:
         """Pause the comparison, and show it no longer."""
-        if self.source is not None:
-            _job(self.source).revoke()
-        self.source, self.problem = None, ""
+        self._jobs.leave()
+        self.compared, self.problem = None, ""
 
     def forget(self) -> None:
         """Release the results; they are computed again on request."""

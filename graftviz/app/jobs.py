@@ -82,19 +82,28 @@ class Queue:
 
     def submit(self, task: Task) -> None:
         """Add a task; no effect if it waits already, or if the queue is closed."""
-        self._executor.submit(task, self)
+        with self._executor.change:
+            if self._executor.closed or self.closed:
+                return
+            if task is self.running:
+                self.is_resubmitted = True
+            elif task not in self.tasks:
+                self.tasks.append(task)
+                self._executor.admit(self)
 
     def withdraw(self, task: Task) -> None:
         """Remove a task; a running slice is not interrupted."""
-        self._executor.withdraw(task, self)
+        with self._executor.change:
+            if task is self.running:
+                self.is_resubmitted = False
+            elif task in self.tasks:
+                self.tasks.remove(task)
 
     def close(self) -> None:
-        """Remove all tasks, and refuse others until the queue is opened again."""
-        self._executor.clear(self)
-
-    def open(self) -> None:
-        """Accept tasks again."""
-        self.closed = False
+        """Remove all tasks, and refuse others until `closed` is false again."""
+        with self._executor.change:
+            self.closed, self.is_resubmitted = True, False
+            self.tasks.clear()
 
 
 class Executor:
@@ -109,60 +118,42 @@ class Executor:
     slice_seconds : float
         Time after which a task gives way to the next queue. A single step that takes longer is not
         interrupted.
+
+    Attributes
+    ----------
+    change : threading.Condition
+        Held while queues are read or changed.
+    closed : bool
+        Whether the threads end.
     """
 
     def __init__(self, threads: int | None = None, slice_seconds: float = SLICE_SECONDS) -> None:
+        self.change = threading.Condition()
+        self.closed = False
         self._count = threads or cpu_count()
         self._slice_seconds = slice_seconds
-        self._change = threading.Condition()
         self._waiting: deque[Queue] = deque()  # queues with tasks of which none is running
         self._threads: list[threading.Thread] = []
-        self._closed = False
 
     def queue(self) -> Queue:
         """Return a new queue."""
         return Queue(self)
 
-    def submit(self, task: Task, queue: Queue) -> None:
-        """Add a task to a queue; no effect if it waits already, or if the queue is closed."""
-        with self._change:
-            if self._closed or queue.closed:
-                return
-            if task is queue.running:
-                queue.is_resubmitted = True
-            elif task not in queue.tasks:
-                queue.tasks.append(task)
-                self._admit(queue)
-
-    def withdraw(self, task: Task, queue: Queue) -> None:
-        """Remove a task from a queue; a running slice is not interrupted."""
-        with self._change:
-            if task is queue.running:
-                queue.is_resubmitted = False
-            elif task in queue.tasks:
-                queue.tasks.remove(task)
-
-    def clear(self, queue: Queue) -> None:
-        """Close a queue and remove its tasks; a running slice is not interrupted."""
-        with self._change:
-            queue.closed, queue.is_resubmitted = True, False
-            queue.tasks.clear()
-
     def close(self, timeout: float = 5.0) -> None:
         """Let running slices end, drop all tasks and end the threads."""
-        with self._change:
-            self._closed = True
+        with self.change:
+            self.closed = True
             self._waiting.clear()
-            self._change.notify_all()
+            self.change.notify_all()
         for thread in self._threads:
             thread.join(timeout)
 
-    def _admit(self, queue: Queue) -> None:
+    def admit(self, queue: Queue) -> None:
         """Let a queue with tasks wait for its turn, unless it does or is being served."""
         if queue.running is None and queue not in self._waiting:
             self._waiting.append(queue)
             self._start_threads()
-            self._change.notify()
+            self.change.notify()
 
     def _start_threads(self) -> None:
         while len(self._threads) < self._count:
@@ -180,22 +171,22 @@ class Executor:
 
         A thread that sleeps refers to no task, so that ended sessions are released.
         """
-        with self._change:
-            self._change.wait_for(lambda: self._waiting or self._closed)
-            if self._closed:
+        with self.change:
+            self.change.wait_for(lambda: self._waiting or self.closed)
+            if self.closed:
                 return False
             queue = self._waiting.popleft()
             if not queue.tasks:  # they were withdrawn
                 return True
             task = queue.running = queue.tasks.popleft()
         has_more = self._advance(task)
-        with self._change:
+        with self.change:
             has_more = (has_more and not queue.closed) or queue.is_resubmitted
             queue.running, queue.is_resubmitted = None, False
-            if has_more and not self._closed:
+            if has_more and not self.closed:
                 queue.tasks.append(task)
             if queue.tasks:
-                self._admit(queue)
+                self.admit(queue)
         return True
 
     def _advance(self, task: Task) -> bool:

@@ -326,6 +326,8 @@ class RaceState(SideBySidePage):
 
     def race_again(self) -> None:
         """Run all racers again: the same edges, with newly measured engine seconds."""
+        for run in self._runs.values():
+            run.revoke()
         self._runs.clear()
         self._planned = ()
 

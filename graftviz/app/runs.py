@@ -7,7 +7,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from graftviz.app.jobs import EVERYTHING, Job, Queue, log_exception
-from graftviz.app.material import FINGERPRINT_DIGITS, Material, SourceCache, uploaded_table
+from graftviz.app.material import FINGERPRINT_DIGITS, Material, SourceCache
 from graftviz.evaluation.selection.stability import EdgeStability
 from graftviz.learning.base import Learner
 from graftviz.learning.grafting.grafting_options import settings_of
@@ -38,7 +38,6 @@ _INFERRED = ("region", "effect")  # parts of answers that need inference
 compiled = threading.Event()
 _AT_ONCE = 0.5  # seconds to wait for a complete new run
 _MORE_STEPS = 0.25  # seconds to wait for requested steps
-MOST_MEGABYTES = 60.0  # of the records that a page keeps, besides those of the shown runs
 # A message to the browser is well below the server's limit; the player requests the rest.
 MAX_FEED_CHARACTERS = 4_000_000
 FORGOTTEN = "This run was released while the page was idle; reload the page to restore it."
@@ -486,68 +485,3 @@ def _wait(targets: list[tuple[SessionRun, int]], seconds: float) -> None:
     until = time.monotonic() + seconds
     for run, steps in targets:
         run.wait(steps, max(0.0, until - time.monotonic()))
-
-
-class RunStore:
-    """Runs of one session, by plan, the latest last."""
-
-    def __init__(self) -> None:
-        self._runs: dict[RunPlan, SessionRun] = {}
-
-    def __contains__(self, plan: object) -> bool:
-        return plan in self._runs
-
-    def __iter__(self) -> Iterator[SessionRun]:
-        return iter(list(self._runs.values()))
-
-    def get(self, plan: RunPlan, start: Callable[[], SessionRun]) -> SessionRun:
-        """Return the run of a plan, started if there is none or if it has failed."""
-        run = self._runs.pop(plan, None)
-        if run is None or run.failure:
-            run = start()
-        self._runs[plan] = run
-        return run
-
-    def plan_of(self, run: SessionRun) -> RunPlan | None:
-        """Return the plan of a run; None if the run was removed."""
-        return next((plan for plan, other in self._runs.items() if other is run), None)
-
-    def keep_active(self, shown: Collection[SessionRun | None], most: int) -> None:
-        """Pause all runs that are not shown, and evict those beyond the limits.
-
-        Also evicted are runs of uploaded tables that were replaced by another.
-
-        Parameters
-        ----------
-        shown : collection of SessionRun or None
-        most : int
-            Maximum number of runs; fewer if their records exceed `MOST_MEGABYTES` together.
-        """
-        on_show = {uploaded_table(p.material) for p, run in self._runs.items() if run in shown}
-        tables = on_show - {""}
-        count, size = 0, 0.0
-        for plan, run in list(self._runs.items())[::-1]:
-            count, size = count + 1, size + run.memory_bytes / 1e6
-            if run in shown:
-                continue
-            run.revoke()
-            is_replaced = bool(tables) and uploaded_table(plan.material) not in tables | {""}
-            if is_replaced or count > most or size > MOST_MEGABYTES:
-                del self._runs[plan]
-                run.forget()
-
-    def revoke(self) -> None:
-        """Pause all runs."""
-        for run in self:
-            run.revoke()
-
-    def clear(self) -> None:
-        """Pause and remove all runs; their records remain valid."""
-        self.revoke()
-        self._runs.clear()
-
-    def forget(self) -> None:
-        """Release the memory of all runs."""
-        for run in self:
-            run.forget()
-        self._runs.clear()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import streamlit as st
 
@@ -19,17 +19,13 @@ from graftviz.app.material import Material, SourceCache, prepare
 from graftviz.data.sets.registry import load_dataset
 from graftviz.utils.errors import InputError
 
+BUSY = "The server is too busy to finish this now; try again later."
+LONGEST_WAIT = 300.0  # seconds; a first run on a busy machine may have to be compiled
+_AT_ONCE = 0.3  # seconds to wait for the end before the page continues
+_FIRST_VALUE = 20.0  # seconds that a page waits for the first value before it shows a notice
 _KEY, _BEGUN = "session", "session.begun"
-
-
-class PageWork(Protocol):
-    """Computations of a page in one session."""
-
-    def forget(self) -> None:
-        """Stop computing, and release all results that can be computed again."""
-
-
-S = TypeVar("S", bound=PageWork)
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Session:
@@ -39,12 +35,13 @@ class Session:
     ----------
     queue : Queue
     works : dict
-        Name of a page → its computations.
+        Name of a page → its state, whose method `forget` stops its computations, and releases all
+        results that can be computed again.
     """
 
     def __init__(self, queue: Queue) -> None:
         self.queue = queue
-        self.works: dict[str, PageWork] = {}
+        self.works: dict[str, Any] = {}
 
     def end(self) -> None:
         """Drop all computations; the script of the page may run for a while, and starts none."""
@@ -63,7 +60,7 @@ def executor() -> Executor:
 def session() -> Session:
     """Return this session; Streamlit calls this again after a reconnection."""
     found: Session = st.session_state.setdefault(_KEY, Session(executor().queue()))
-    found.queue.open()
+    found.queue.closed = False
     return found
 
 
@@ -94,21 +91,16 @@ def queue() -> Queue:
     return session().queue
 
 
-def page_state(key: str, make: Callable[[], S]) -> S:
+def page_state(key: str, make: Callable[[], T]) -> T:
     """Return the state of a page in this session, made on first use.
 
     Its computations end with the session.
     """
     if key not in st.session_state:
         st.session_state[key] = make()
-    state: S = st.session_state[key]
+    state: T = st.session_state[key]
     session().works[key] = state
     return state
-
-
-def opened_state(key: str) -> Any | None:
-    """Return the state of a page in this session; None if the page has not been opened."""
-    return st.session_state.get(key)
 
 
 @st.cache_resource(show_spinner="Loading the data…", max_entries=32)
@@ -117,30 +109,27 @@ def material(key: str, seed: int) -> Material:
     return prepare(load_dataset(key), seed)
 
 
-BUSY = "The server is too busy to finish this now; try again later."
-LONGEST_WAIT = 300.0  # seconds; a first run on a busy machine may have to be compiled
-_AT_ONCE = 0.3  # seconds to wait for the end before the page continues
-_FIRST_VALUE = 20.0  # seconds that a page waits for the first value before it shows a notice
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
 def await_first(job: Job[Any]) -> None:
     """Wait briefly for the end of a job, then longer for its first value."""
     job.wait_for_end(_AT_ONCE)
     job.wait(1, _FIRST_VALUE)
 
 
-class JobSource(Protocol):
-    """Data or model that jobs compute from."""
+class JobSource(NamedTuple):
+    """What jobs compute from; data and models have the same attributes.
 
-    @property
-    def identity(self) -> str:
-        """Equal for sources that give equal results."""
+    Attributes
+    ----------
+    identity : str
+        Equal for sources that give equal results.
+    own : SourceCache or None
+        Cache of the jobs of a source of one session; None if its jobs are shared.
+    data : object
+    """
 
-    @property
-    def own(self) -> SourceCache | None:
-        """Cache of the jobs of a source of one session; None if its jobs are shared."""
+    identity: str
+    own: SourceCache | None
+    data: Any
 
 
 def shared_job(
@@ -149,7 +138,7 @@ def shared_job(
     *,
     in_turn: bool = False,
     begins: bool = False,
-) -> Callable[Concatenate[JobSource, P], Job[T]]:
+) -> Callable[Concatenate[Any, P], Job[T]]:
     """Return a function of source and settings that returns the job of these.
 
     Equal arguments give the same job. Jobs of a source with a cache of its own, such as an upload,
@@ -158,7 +147,8 @@ def shared_job(
     Parameters
     ----------
     values : callable
-        Called with source and settings; returns the values of the job. Settings with equal
+        Called with source, which has the attributes of :class:`JobSource`, and settings; returns
+        the values of the job. Settings with equal
         ``repr`` are equal.
     most : int
         Maximum number of cached shared jobs.
@@ -173,7 +163,7 @@ def shared_job(
     def common_queue() -> Queue:
         return executor().queue()
 
-    def job(source: JobSource, /, *settings: P.args, **named: P.kwargs) -> Job[T]:
+    def job(source: Any, /, *settings: P.args, **named: P.kwargs) -> Job[T]:
         token = f"{source.identity}:{settings}{named or ''}"
 
         def make() -> Job[T]:

@@ -16,8 +16,9 @@ from graftviz.app.material import (
     automatic_values,
     default_options,
     judge,
+    uploaded_table,
 )
-from graftviz.app.runs import RunPlan, RunStore, SessionRun, new_run, to_json
+from graftviz.app.runs import RunPlan, SessionRun, new_run, to_json
 from graftviz.app.url import (
     LearnerChoice,
     default_values,
@@ -36,6 +37,10 @@ from graftviz.utils.errors import InputError
 from graftviz.utils.options import option_specs
 
 REMEMBERED_LINKS = 50
+MOST_RUNS = 12  # that a page of runs side by side keeps for a session
+MOST_MEGABYTES = 60.0  # of the records that a page keeps, besides those of the shown runs
+Load = Callable[[str, int], Material]
+MakeRun = Callable[[Run, Material, str, Queue], SessionRun]
 
 
 class PageState:
@@ -346,11 +351,6 @@ def no_step_words(step: int, last: int, what: str = "run") -> str:
     return f"No step {step:,}: the {what} has {plural(last, 'step')}. Showing its end."
 
 
-MOST_RUNS = 12  # that a page of runs side by side keeps for a session
-Load = Callable[[str, int], Material]
-MakeRun = Callable[[Run, Material, str, Queue], SessionRun]
-
-
 class Entry(NamedTuple):
     """One of the runs that the settings describe.
 
@@ -407,7 +407,7 @@ class LearningPage(PageState):
         self.material: Material | None = None
         self.is_beyond = False
         self._load_data = load
-        self._runs = RunStore()
+        self._runs: dict[RunPlan, SessionRun] = {}  # the latest last
         self._planned: tuple[Entry, ...] = ()
 
     def _write(self) -> dict[str, str]:
@@ -518,20 +518,46 @@ class LearningPage(PageState):
 
     def _run_of(self, plan: RunPlan, material: Material, make: MakeRun) -> SessionRun:
         """Return the run of a plan, started if there is none or if it has failed."""
-
-        def start() -> SessionRun:
-            return make(new_run(plan, material), material, secrets.token_hex(4), self.queue)
-
-        return self._runs.get(plan, start)
+        run = self._runs.pop(plan, None)
+        if run is None or run.failure:
+            run = make(new_run(plan, material), material, secrets.token_hex(4), self.queue)
+        self._runs[plan] = run
+        return run
 
     def plan_of(self, run: SessionRun) -> RunPlan | None:
         """Return the plan of a run of this session; None if it was removed."""
-        return self._runs.plan_of(run)
+        return next((plan for plan, other in self._runs.items() if other is run), None)
+
+    def _keep_active(self, shown: Collection[SessionRun | None], most: int) -> None:
+        """Pause all runs that are not shown, and evict those beyond the limits.
+
+        Also evicted are runs of uploaded tables that were replaced by another.
+
+        Parameters
+        ----------
+        shown : collection of SessionRun or None
+        most : int
+            Maximum number of runs; fewer if their records exceed `MOST_MEGABYTES` together.
+        """
+        on_show = {uploaded_table(p.material) for p, run in self._runs.items() if run in shown}
+        tables = on_show - {""}
+        count, size = 0, 0.0
+        for plan, run in list(self._runs.items())[::-1]:
+            count, size = count + 1, size + run.memory_bytes / 1e6
+            if run in shown:
+                continue
+            run.revoke()
+            is_replaced = bool(tables) and uploaded_table(plan.material) not in tables | {""}
+            if is_replaced or count > most or size > MOST_MEGABYTES:
+                del self._runs[plan]
+                run.forget()
 
     def forget(self) -> None:
         """Release all runs; they are computed again when the page is opened."""
         super().forget()
-        self._runs.forget()
+        for run in self._runs.values():
+            run.forget()
+        self._runs.clear()
         self.material = None
         self._planned = ()
 
@@ -582,7 +608,7 @@ class SideBySidePage(LearningPage):
         token = secrets.token_hex(4)
         header = self._header(entries, token, material)  # first: an error changes nothing
         self.entries, self.token, self.header_json = entries, token, to_json(header)
-        self._runs.keep_active([entry.run for entry in entries], MOST_RUNS)
+        self._keep_active([entry.run for entry in entries], MOST_RUNS)
         for entry in sorted(entries, key=lambda entry: entry.name != self.front):
             if entry.run is not None:
                 entry.run.grant(self.first_credit)

@@ -180,7 +180,7 @@ def test_closed_queue_drops_its_tasks_and_refuses_others(executor: Executor) -> 
     assert turn.finished.wait(60)
     assert (endless.done, waiting.done) == done, "the tasks did not end with their slices"
     assert late.done == 0
-    queue.open()
+    queue.closed = False
     queue.submit(late)
     assert late.finished.wait(60)
 

@@ -17,7 +17,7 @@ from graftviz import BestChoice, DiscreteTable, InputError
 from graftviz.app import (
     grow,
     material,
-    runs,
+    state as state_module,
 )
 from graftviz.app.grow import BranchPoint, GrowState, grow_message, row_stops
 from graftviz.app.jobs import Executor
@@ -135,8 +135,8 @@ def test_old_runs_are_released(state: GrowState) -> None:
         state.refresh()
         assert state.run.wait(1, 60)
         runs.append(state.run)
-    assert len(list(state._runs)) == grow.MOST_RUNS
-    assert state.run in list(state._runs)
+    assert len(list(state._runs.values())) == grow.MOST_RUNS
+    assert state.run in list(state._runs.values())
     last = runs[-grow.MOST_RUNS :]
     assert [run.memory_bytes > 0 for run in runs] == [run in last for run in runs]
 
@@ -174,19 +174,19 @@ def test_runs_of_a_replaced_upload_are_evicted(state: GrowState) -> None:
     state.choose("data", UPLOAD)
     upload(state, 1)
     first, second = show(), show(seed=1)
-    assert list(state._runs) == [first, second]
+    assert list(state._runs.values()) == [first, second]
     upload(state, 2)
     third = show()
     assert state.ghost is None, "a run on another table is shown as ghost"
-    assert list(state._runs) == [third]
+    assert list(state._runs.values()) == [third]
     fourth = show(seed=2)
     assert state.ghost is third
-    assert list(state._runs) == [third, fourth]
+    assert list(state._runs.values()) == [third, fourth]
 
 
 def test_shown_runs_are_never_released(state: GrowState, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grow, "MOST_RUNS", 2)
-    monkeypatch.setattr(runs, "MOST_MEGABYTES", 0.0)
+    monkeypatch.setattr(state_module, "MOST_MEGABYTES", 0.0)
     for alpha in (0.1, 0.2):
         for change in (
             lambda alpha=alpha: state.choose("alpha", alpha),
@@ -199,7 +199,7 @@ def test_shown_runs_are_never_released(state: GrowState, monkeypatch: pytest.Mon
             state.refresh()
             for shown in (state.run, state.ghost):
                 assert shown is None or (shown.wait(1, 60) and not shown.failure)
-            assert set(state._runs) <= {state.run, state.ghost}
+            assert set(state._runs.values()) <= {state.run, state.ghost}
     base, branch = state.ghost, state.run
     assert base is not None
     assert branch.wait_for_end(60)
@@ -248,7 +248,7 @@ def test_both_runs_of_comparison_are_checked_before_start(
     state.refresh()
     assert "has no such data" in state.problem
     assert state.run is before
-    assert list(state._runs) == [before]
+    assert list(state._runs.values()) == [before]
 
 
 def test_run_beyond_limits_offers_command(
@@ -269,7 +269,7 @@ def test_run_stopped_before_first_step_starts_on_request() -> None:
     state = GrowState(load, queue)
     state.refresh()
     state.run.revoke()
-    queue.open()
+    queue.closed = False
     run, mail = state.run, Mailbox()
     assert not run.has_credit
     mail.need, mail.sent = {"run": run.token, "header": True}, run.token
@@ -313,7 +313,7 @@ def test_each_message_without_the_requested_header_differs_from_the_one_before()
         mail.need = {"run": run.token, "header": True}
     assert all("header" not in json.loads(message) for message in messages)
     assert len(set(messages)) == 3
-    queue.open()
+    queue.closed = False
     run.grant(1)
     assert run.wait(1, 60.0)
     assert "header" in json.loads(grow_message(state, run, mail))

@@ -13,7 +13,6 @@ from graftviz import FirstHit
 from graftviz.app import (
     material,
     race,
-    runs,
     state as state_module,
 )
 from graftviz.app.jobs import Executor
@@ -119,10 +118,10 @@ def test_racers_of_old_races_are_released(
     finish(state)  # racers of the new race run after the current step of a released one
     assert all(entry.run is not None and entry.run.memory_bytes == 0 for entry in before)
     assert not any(entry.trouble for entry in state.entries)
-    monkeypatch.setattr(runs, "MOST_MEGABYTES", 0.0)
+    monkeypatch.setattr(state_module, "MOST_MEGABYTES", 0.0)
     state.choose("edges", 3)
     state.refresh()
-    assert set(state._runs) == {entry.run for entry in state.entries}, (
+    assert set(state._runs.values()) == {entry.run for entry in state.entries}, (
         "only shown runs should be stored"
     )
 

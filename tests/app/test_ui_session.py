@@ -40,7 +40,7 @@ def test_end_of_session_drops_its_work_and_starts_none() -> None:
     theirs.grant()
     assert theirs.wait_for_end(60)
     assert not late.wait_for_end(0.1)
-    one.queue.open()
+    one.queue.closed = False
     late.grant()
     assert late.wait_for_end(60)
     pool.close()
