@@ -25,7 +25,7 @@ from graftviz.app.files import show_figure
 from graftviz.app.frame import ModelMenu, PageFile
 from graftviz.app.material import UPLOAD, UploadedSeries, uploaded_series
 from graftviz.app.reader_process import SeriesUpload
-from graftviz.app.upload import Files, UploadForm, read_files, show_uploaders
+from graftviz.app.upload import Files, read_files, show_form, show_uploaders
 from graftviz.app.view import DYNAMICS
 from graftviz.dynamics.learners import LEARNERS, takes_parents
 from graftviz.dynamics.learning import DynamicsResult
@@ -186,21 +186,19 @@ def show_upload(state: DynamicsState) -> None:
     """Show the upload and its errors, if uploaded series are chosen; the current run continues."""
     if state.options.data != UPLOAD:
         return
-    form = UploadForm(
+    show_form(
         _PREFIX,
         "series",
         lambda: show_uploaders(_PREFIX, _FILES),
         read_series_files,
-        "Upload series",
-        "One row per time and one column per series, or the columns time, series, value. Files "
-        "stay on this server.",
-        [state.specs[name] for name in OF_READING],
-    )
-    form.show(
         state.accept,
         expected=state.expected,
         shown="run" if state.shown is not None else "",
+        title="Upload series",
+        caption="One row per time and one column per series, or the columns time, series, value. "
+        "Files stay on this server.",
         is_open=state.uploaded is None,
+        specs=[state.specs[name] for name in OF_READING],
         reading={name: state.values[name] for name in OF_READING},
         choose=state.choose,
         put_back=state.put_back,

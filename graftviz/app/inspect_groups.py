@@ -16,7 +16,7 @@ from graftviz.app.inspect_results import frame_csv, inspect_texts, state_names
 from graftviz.app.jobs import Job, Watching
 from graftviz.app.material import MOST_SECONDS, SourceCache
 from graftviz.app.session import JobSource, page_state, shared_job
-from graftviz.app.upload import Files, UploadForm, read_whole_table, show_uploaders
+from graftviz.app.upload import Files, read_whole_table, show_form, show_uploaders
 from graftviz.app.url import default_values
 from graftviz.data.coding import TableOptions
 from graftviz.data.table import DiscreteTable
@@ -91,10 +91,6 @@ class GroupState:
         if name == "column":
             self.first, self.second = 0, None
         self.stop()
-
-    def choose_reading(self, name: str, value: Any) -> None:
-        """Set an import option."""
-        self.reading[name] = value
 
     def begin(self, tables: GroupTables) -> None:
         """Compare the chosen groups; set `problem` if that is not possible."""
@@ -189,18 +185,15 @@ def show_groups(state: InspectState, _: InspectedModel) -> None:
 def _show_upload(groups: GroupState) -> None:
     texts = inspect_texts("groups")
     uploaders = [(role, texts[f"{role}_table"], _KINDS) for role in ("first", "second")]
-    form = UploadForm(
+    show_form(
         _PREFIX,
         "table",
         lambda: show_uploaders(_PREFIX, uploaders),
         _read,
-        specs=option_specs(TableOptions),
-    )
-    form.show(
         lambda upload: setattr(groups, "uploaded", upload),
-        expected="",
+        specs=option_specs(TableOptions),
         reading={**default_values(TableOptions), **groups.reading},
-        choose=groups.choose_reading,
+        choose=lambda name, value: groups.reading.update({name: value}),
         put_back=lambda: setattr(groups, "uploaded", None),
     )
 

@@ -46,7 +46,7 @@ from graftviz.app.inspect_results import (
 from graftviz.app.jobs import Job
 from graftviz.app.models import FILE, LEARNED, TRUE, ModelSource
 from graftviz.app.runs import Loaded
-from graftviz.app.upload import model_form, read_files
+from graftviz.app.upload import read_files, show_model_form
 from graftviz.app.url import write_options_of
 from graftviz.app.view import INSPECT
 from graftviz.inference.queries import CHOICES, Answer, JointAnswer
@@ -185,16 +185,17 @@ def _show_step(source: ModelSource, prefix: str) -> None:
 
 def show_file(source: ModelSource, prefix: str) -> None:
     """Show the model uploader and its errors."""
-    form = model_form(
+    show_model_form(
         prefix,
         "UAI (with .names.json), GraphML, node-link JSON, or all files of a result folder",
         lambda title, file: Loaded(file.model, title, file.notes, steps=file.steps),
+        source.accept,
         help="Result folders are written by the command learn: upload all files together, or as "
         "one ZIP archive. A graph whose edges have a numeric attribute weight is read as an Ising "
         "model. Files stay on this server.",
+        expected=source.expected,
+        shown="model" if source.loaded is not None else "",
     )
-    shown = "model" if source.loaded is not None else ""
-    form.show(source.accept, expected=source.expected, shown=shown)
 
 
 def show_messages(state: InspectState) -> None:

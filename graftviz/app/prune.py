@@ -186,12 +186,6 @@ def _places(material: Material) -> np.ndarray:
     return material.places
 
 
-def prune_head(run: Run, token: str) -> dict[str, Any]:
-    """Return the header of a run after its first step: its token and its initial likelihood."""
-    first = run.steps[0].exchange if run.steps else None
-    return {"run": token, "before": None if first is None else number(first.before)}
-
-
 def prune_record(run: Run, t: int, rows: Rows) -> dict[str, Any]:
     """Return the record of step `t`.
 
@@ -242,16 +236,6 @@ def prune_record(run: Run, t: int, rows: Rows) -> dict[str, Any]:
     }
 
 
-def prune_outcome(run: Run) -> dict[str, Any]:
-    """Return the record of the end of a run."""
-    outcome = run.outcome
-    assert outcome is not None  # called only after the end of the run
-    return {
-        "steps": len(run.steps),
-        "stop_reason": remark_words(outcome.stop_reason),
-    }
-
-
 def _ranking(run: Run, t: int, rows: Rows) -> list[list[float]]:
     """Return [i, j, contribution] of the edges that step `t` could exchange, or has."""
     step = run.steps[t - 1]
@@ -272,9 +256,15 @@ class PruneRun(SessionRun):
     def _rows(self) -> Rows:
         return rows_of(self.run.table)
 
+    def forget(self) -> None:
+        """Release all memory of the run; only its name remains."""
+        super().forget()
+        self.__dict__.pop("_rows", None)
+
     def header(self) -> Mapping[str, Any]:
-        """Return the header; called after the first step."""
-        return prune_head(self.run, self.token)
+        """Return token and initial likelihood of the run; called after the first step."""
+        first = self.run.steps[0].exchange if self.run.steps else None
+        return {"run": self.token, "before": None if first is None else number(first.before)}
 
     def record(self, t: int) -> Mapping[str, Any]:
         """Return the record of step `t`."""
@@ -282,7 +272,9 @@ class PruneRun(SessionRun):
 
     def outcome(self) -> Mapping[str, Any]:
         """Return how the run ended."""
-        return prune_outcome(self.run)
+        outcome = self.run.outcome
+        assert outcome is not None  # called only after the end of the run
+        return {"steps": len(self.run.steps), "stop_reason": remark_words(outcome.stop_reason)}
 
 
 _FIRST = ("max_edges", "exchange", "heuristic", "clusters")

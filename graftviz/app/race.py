@@ -59,8 +59,7 @@ from graftviz.learning.settings import OBJECTIVE_NAMES
 from graftviz.reports.figures.race import race_figure
 from graftviz.reports.figures.style import figure_html
 from graftviz.reports.files.tables import race_csv
-from graftviz.reports.replay.plain import number
-from graftviz.reports.results import Run
+from graftviz.reports.replay.plain import number, rounded
 from graftviz.reports.words.outcomes import remark_words
 from graftviz.utils.errors import InputError
 from graftviz.utils.options import option, option_specs, option_words
@@ -391,7 +390,7 @@ def race_header(
         "race": race,
         "title": material.title,
         "names": list(material.train.names),
-        "positions": [[_plain(x), _plain(y)] for x, y in np.asarray(material.places).tolist()],
+        "positions": rounded(np.asarray(material.places, dtype=float).tolist()),
         "given": material.positions is not None,
         "truth": None if material.truth is None else material.truth.tolist(),
         "racers": [dict(racer) for racer in racers],
@@ -405,56 +404,11 @@ def race_header(
     }
 
 
-def racer_header(course: Course, *, run: str, objective: str, has_test: bool) -> dict[str, Any]:
-    """Return the header of a racer after its first step.
-
-    `objective` is the name of its objective; objectives can be compared only if the yardsticks of
-    the racers are equal.
-    """
-    return {
-        "run": run,
-        "objective": objective,
-        "yardstick": course.yardstick,
-        "tested": has_test,
-        "start": _moment(course.moments[0]),
-    }
-
-
-def racer_record(run: Run, t: int) -> dict[str, Any]:
-    """Return the record of step `t`: changed edges, and the measures after the step."""
-    step = run.steps[t - 1]
-    return {
-        "t": t,
-        "activated": [[edge.source, edge.target, number(edge.score)] for edge in step.activated],
-        "removed": step.removed.tolist(),
-        **_moment(step_moment(step, run.metrics[t - 1])),
-    }
-
-
-def racer_outcome(run: Run, course: Course) -> dict[str, Any]:
-    """Return the record of the end of a racer."""
-    outcome = run.outcome
-    assert outcome is not None  # called only after the end of the run
-    return {
-        "steps": len(run.steps),
-        "stop_reason": remark_words(outcome.stop_reason),
-        "objective_name": outcome.objective_name,
-        "yardstick": course.yardstick,
-        "dropped": outcome.dropped_at_the_end.tolist(),
-        **_moment(course.moments[-1]),
-    }
-
-
 def _moment(moment: Moment) -> dict[str, Any]:
     values = moment._asdict()
     del values["step"]
-    return {name: _plain(value) for name, value in values.items()}
-
-
-def _plain(value: int | float | None) -> int | float | None:
-    if value is None or isinstance(value, int):
-        return value
-    return number(value)
+    found: dict[str, Any] = rounded(values)
+    return found
 
 
 class RaceRun(SessionRun):
@@ -478,21 +432,43 @@ class RaceRun(SessionRun):
         return super().advance()
 
     def header(self) -> Mapping[str, Any]:
-        """Return the header of the run; call it after the first step."""
-        return racer_header(
-            self.course(),
-            run=self.token,
-            objective=self._yardstick()[0],
-            has_test=self.run.test is not None,
-        )
+        """Return the header of the run; call it after the first step.
+
+        Objectives can be compared only if the yardsticks of the racers are equal.
+        """
+        course = self.course()
+        return {
+            "run": self.token,
+            "objective": self._yardstick()[0],
+            "yardstick": course.yardstick,
+            "tested": self.run.test is not None,
+            "start": _moment(course.moments[0]),
+        }
 
     def record(self, t: int) -> Mapping[str, Any]:
-        """Return the record of step `t`."""
-        return racer_record(self.run, t)
+        """Return the record of step `t`: changed edges, and the measures after the step."""
+        step = self.run.steps[t - 1]
+        return {
+            "t": t,
+            "activated": [
+                [edge.source, edge.target, number(edge.score)] for edge in step.activated
+            ],
+            "removed": step.removed.tolist(),
+            **_moment(step_moment(step, self.run.metrics[t - 1])),
+        }
 
     def outcome(self) -> Mapping[str, Any]:
         """Return how the run ended."""
-        return racer_outcome(self.run, self.course())
+        outcome, course = self.run.outcome, self.course()
+        assert outcome is not None  # called only after the end of the run
+        return {
+            "steps": len(self.run.steps),
+            "stop_reason": remark_words(outcome.stop_reason),
+            "objective_name": outcome.objective_name,
+            "yardstick": course.yardstick,
+            "dropped": outcome.dropped_at_the_end.tolist(),
+            **_moment(course.moments[-1]),
+        }
 
     def _yardstick(self) -> tuple[str, str]:
         """Return the objective's name, and what decides whether two of them can be compared."""

@@ -4,13 +4,12 @@ A file that needs too much memory or time, or that stops its reader, ends this p
 session one sentence. Request and answer are single npz files over standard input and output;
 nothing is unpickled. Streamlit is not imported here.
 
-There is a reader for each kind of upload: `read` runs in the process and returns a value or raises
-InputError; `pack` divides the value into JSON data and arrays, and `unpack` restores it in the
-server.
+There is a reader for each kind of upload, which returns a value or raises InputError.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import logging
@@ -47,9 +46,6 @@ try:
     import resource
 except ImportError:  # Windows, where only the time on the clock is limited
     resource = None  # type: ignore[assignment]
-
-Arrays = Mapping[str, np.ndarray]
-Packed = tuple[dict[str, Any], dict[str, np.ndarray]]
 
 
 class UploadedFile(NamedTuple):
@@ -93,14 +89,6 @@ class SeriesUpload(NamedTuple):
     series: TimeSeries
     positions: np.ndarray | None
     parents: tuple[tuple[int, ...], ...] | None
-
-
-class UploadKind(NamedTuple):
-    """Kind of upload: functions to read, pack and unpack it."""
-
-    read: Callable[[Sequence[UploadedFile], Mapping[str, Any]], Any]
-    pack: Callable[[Any], Packed]
-    unpack: Callable[[Mapping[str, Any], Arrays], Any]
 
 
 # ------------------------------------------------------------------------------------------ tables
@@ -168,29 +156,6 @@ def _check_lengths(names: Sequence[str], labels: Sequence[Sequence[str]] = ()) -
             )
 
 
-def _pack_table(upload: TableUpload) -> Packed:
-    table = upload.table
-    plain = {"names": table.names, "labels": table.labels, "warnings": table.warnings}
-    return plain, _present(
-        codes=table.codes,
-        weights=table.weights,
-        observed=upload.observed,
-        truth=upload.truth,
-        positions=upload.positions,
-    )
-
-
-def _unpack_table(plain: Mapping[str, Any], arrays: Arrays) -> TableUpload:
-    labels = tuple(map(tuple, plain["labels"]))
-    names, warnings = tuple(plain["names"]), tuple(plain["warnings"])
-    table = DiscreteTable(arrays["codes"], names, labels, warnings, arrays.get("weights"))
-    own = (arrays.get(name) for name in ("truth", "positions", "observed"))
-    return TableUpload(table, *own)
-
-
-# ------------------------------------------------------------------------------------------ series
-
-
 def read_series_upload(files: Sequence[UploadedFile], options: Mapping[str, Any]) -> SeriesUpload:
     """Read time series, and their positions and parents if there are such files.
 
@@ -210,28 +175,6 @@ def read_series_upload(files: Sequence[UploadedFile], options: Mapping[str, Any]
     return SeriesUpload(series, positions, parents)
 
 
-def _pack_series(upload: SeriesUpload) -> Packed:
-    series = upload.series
-    plain = {
-        "names": series.names,
-        "times": series.times,
-        "title": series.title,
-        "notes": series.notes,
-        "parents": upload.parents,
-    }
-    return plain, _present(values=series.values, positions=upload.positions)
-
-
-def _unpack_series(plain: Mapping[str, Any], arrays: Arrays) -> SeriesUpload:
-    names, times, notes = (tuple(plain[key]) for key in ("names", "times", "notes"))
-    series = TimeSeries(arrays["values"], names, times, plain["title"], notes)
-    parents = plain["parents"] and tuple(map(tuple, plain["parents"]))
-    return SeriesUpload(series, arrays.get("positions"), parents)
-
-
-# ------------------------------------------------------------------------------------------ models
-
-
 def read_model_upload(files: Sequence[UploadedFile], _options: Mapping[str, Any]) -> ModelFile:
     """Read the model in one or several files.
 
@@ -241,25 +184,6 @@ def read_model_upload(files: Sequence[UploadedFile], _options: Mapping[str, Any]
         When two files have the same name, or hold no valid model.
     """
     return read_uploaded_model(_by_name(files, "model"))
-
-
-def _pack_model(file: ModelFile) -> Packed:
-    model = file.model
-    plain = {"names": model.names, "labels": model.labels}
-    return (
-        {**plain, "notes": file.notes, "steps": file.steps},
-        {"cardinalities": model.cardinalities, "edges": model.edges, "weights": model.weights},
-    )
-
-
-def _unpack_model(plain: Mapping[str, Any], arrays: Arrays) -> ModelFile:
-    labels = tuple(map(tuple, plain["labels"]))
-    model = PairwiseModel(**arrays, names=tuple(plain["names"]), labels=labels)
-    steps = plain["steps"]
-    return ModelFile(model, tuple(plain["notes"]), None if steps is None else tuple(steps))
-
-
-# --------------------------------------------------------------------------------------- evidence
 
 
 def read_evidence_upload(
@@ -277,26 +201,18 @@ def read_evidence_upload(
     return parse_evidence(files[0].name, files[0].data, options["cardinalities"])
 
 
-def _pack_evidence(evidence: dict[int, int]) -> Packed:
-    return {"evidence": list(evidence.items())}, {}
-
-
-def _unpack_evidence(plain: Mapping[str, Any], _arrays: Arrays) -> dict[int, int]:
-    return dict(plain["evidence"])
-
-
-KINDS: Mapping[str, UploadKind] = {
-    "table": UploadKind(read_table_upload, _pack_table, _unpack_table),
-    "public": UploadKind(read_public_upload, _pack_table, _unpack_table),
-    "series": UploadKind(read_series_upload, _pack_series, _unpack_series),
-    "model": UploadKind(read_model_upload, _pack_model, _unpack_model),
-    "evidence": UploadKind(read_evidence_upload, _pack_evidence, _unpack_evidence),
+KINDS: Mapping[str, Callable[[Sequence[UploadedFile], Mapping[str, Any]], Any]] = {
+    "table": read_table_upload,
+    "public": read_public_upload,
+    "series": read_series_upload,
+    "model": read_model_upload,
+    "evidence": read_evidence_upload,
 }
-
-
-def _present(**arrays: np.ndarray | None) -> dict[str, np.ndarray]:
-    return {name: array for name, array in arrays.items() if array is not None}
-
+# Classes of values that are passed between the processes.
+_CLASSES = {
+    cls.__name__: cls
+    for cls in (TableUpload, SeriesUpload, ModelFile, DiscreteTable, TimeSeries, PairwiseModel)
+}
 
 MODULE = "graftviz.app.reader_process"
 _SHOWN = 60  # characters of a file name in a sentence
@@ -304,6 +220,9 @@ _DAMAGED = "the file is damaged and stopped the process that reads it; save it a
 _KILLED = "the process that reads it was ended, perhaps as memory ran out; try a smaller file"
 _ADVICE = "use fewer rows or columns, or read it with graftviz in Python"
 log = logging.getLogger(__name__)
+
+
+# ------------------------------------------------------------------------------------- the server
 
 
 class BusyError(InputError):
@@ -358,18 +277,17 @@ class Reader:
             When the files are refused, stop the process or exceed a limit.
         """
         title = shortened((files[0].name if files else "") or "The file", _SHOWN)
-        named = [(file.role, file.name) for file in files]
-        plain = {"kind": kind, "files": named, "options": dict(options), **self._limits}
-        contents = {str(k): np.frombuffer(file.data, np.uint8) for k, file in enumerate(files)}
+        contents = [(f.role, f.name, np.frombuffer(f.data, np.uint8)) for f in files]
+        request = {"kind": kind, "files": contents, "options": dict(options), **self._limits}
         if not self._turn.acquire(timeout=self._patience):
             raise BusyError(f"{title} was not read, as other files are; try again in a minute.")
         try:
-            answer, arrays = self._answer(_packed(plain, contents))
+            answer = self._answer(_packed(request))
         finally:
             self._turn.release()
         match answer:
             case {"value": value}:
-                return KINDS[kind].unpack(value, arrays)
+                return value
             case {"refused": sentence}:
                 raise InputError(sentence)
             case {"failed": trace}:
@@ -377,38 +295,71 @@ class Reader:
                 answer = {"reason": "reading it failed unexpectedly; see the log of the server"}
         raise InputError(f"{title} cannot be read: {answer['reason']}.")
 
-    def _answer(self, request: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def _answer(self, request: bytes) -> dict[str, Any]:
         """Return the answer of the waiting process, and start another one."""
         process = self._next
         try:
             written, _ = process.communicate(request, 4 * self._limits["seconds"] + 10)
         except subprocess.TimeoutExpired:
-            return {"reason": self._too_slow}, {}
+            return {"reason": self._too_slow}
         finally:
             process.kill()
             process.wait()
             self._next = self._start()
         if process.returncode == 0:
-            answer, arrays = _unpacked(written)
-            return ({"reason": self._too_large} if "memory" in answer else answer), arrays
+            answer: dict[str, Any] = _unpacked(written)
+            return {"reason": self._too_large} if "memory" in answer else answer
         ends = {"SIGXCPU": self._too_slow, "SIGKILL": _KILLED}
         signals = {-getattr(signal, name, 0): reason for name, reason in ends.items()}
-        return {"reason": signals.get(process.returncode, _DAMAGED)}, {}
+        return {"reason": signals.get(process.returncode, _DAMAGED)}
 
 
-def _packed(plain: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
+def _packed(value: Any) -> bytes:
+    """Return a value as an npz file of its arrays, and of its other parts as JSON."""
+    arrays: list[np.ndarray] = []
+    plain = json.dumps(_plain(value, arrays)).encode()
     file = io.BytesIO()
-    text = np.frombuffer(json.dumps(plain).encode(), np.uint8)
-    np.savez(file, allow_pickle=False, plain=text, **arrays)
+    own = {str(k): array for k, array in enumerate(arrays)}
+    np.savez(file, allow_pickle=False, plain=np.frombuffer(plain, np.uint8), **own)
     return file.getvalue()
 
 
-def _unpacked(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _plain(value: Any, arrays: list[np.ndarray]) -> Any:
+    """Return a value as JSON data, with objects for what JSON lacks; its arrays are added."""
+    if isinstance(value, np.ndarray):
+        arrays.append(value)
+        return {"array": len(arrays) - 1}
+    if type(value).__name__ in _CLASSES:
+        names = getattr(value, "_fields", None) or [each.name for each in dataclasses.fields(value)]
+        fields = {name: _plain(getattr(value, name), arrays) for name in names}
+        return {"class": type(value).__name__, "fields": fields}
+    if isinstance(value, Mapping):
+        return {"items": [[key, _plain(entry, arrays)] for key, entry in value.items()]}
+    if isinstance(value, tuple | list):
+        return {"tuple": [_plain(entry, arrays) for entry in value]}
+    return value
+
+
+def _unpacked(data: bytes) -> Any:
+    """Return the value in a file of :func:`_packed`, with read-only arrays."""
     with np.load(io.BytesIO(data), allow_pickle=False) as file:
         arrays = dict(file)
     for array in arrays.values():
         array.setflags(write=False)
-    return json.loads(arrays.pop("plain").tobytes()), arrays
+    return _restored(json.loads(arrays["plain"].tobytes()), arrays)
+
+
+def _restored(plain: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    match plain:
+        case {"array": number}:
+            return arrays[str(number)]
+        case {"class": name, "fields": fields}:
+            return _CLASSES[name](**{key: _restored(x, arrays) for key, x in fields.items()})
+        case {"items": items}:
+            return {key: _restored(entry, arrays) for key, entry in items}
+        case {"tuple": values}:
+            return tuple(_restored(entry, arrays) for entry in values)
+    return plain
 
 
 # ------------------------------------------------------------------------------------ the process
@@ -419,17 +370,16 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # libraries may print
     pa.set_memory_pool(pa.system_memory_pool())  # Arrow's own does not heed the limit
-    if not (request := sys.stdin.buffer.read()):
+    if not (data := sys.stdin.buffer.read()):
         return  # the server has ended
-    plain, arrays = _unpacked(request)
+    request = _unpacked(data)
     if resource is not None:
         os.nice(10)
-        _limit(plain["memory"], int(plain["seconds"]) + 1)
+        _limit(request["memory"], int(request["seconds"]) + 1)
     files = [
-        UploadedFile(role, name, arrays[str(k)].tobytes())
-        for k, (role, name) in enumerate(plain["files"])
+        UploadedFile(role, name, content.tobytes()) for role, name, content in request["files"]
     ]
-    answers.write(_read(plain, files))
+    answers.write(_read(request["kind"], files, request["options"]))
     answers.close()
 
 
@@ -444,17 +394,15 @@ def _limit(memory: int, seconds: int) -> None:
             resource.setrlimit(limit, (most, most + (limit == resource.RLIMIT_CPU)))
 
 
-def _read(plain: Mapping[str, Any], files: Sequence[UploadedFile]) -> bytes:
-    kind = KINDS[plain["kind"]]
+def _read(kind: str, files: Sequence[UploadedFile], options: Mapping[str, Any]) -> bytes:
     try:
-        value, arrays = kind.pack(kind.read(files, plain["options"]))
-        return _packed({"value": value}, arrays)
+        return _packed({"value": KINDS[kind](files, options)})
     except Exception as error:  # noqa: BLE001 (the server logs it)
         if isinstance(error, MemoryError) or isinstance(error.__context__, MemoryError):
-            return _packed({"memory": True}, {})
+            return _packed({"memory": True})
         if isinstance(error, InputError):
-            return _packed({"refused": str(error)}, {})
-        return _packed({"failed": traceback.format_exc()[-4000:]}, {})
+            return _packed({"refused": str(error)})
+        return _packed({"failed": traceback.format_exc()[-4000:]})
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ from graftviz.app.regions_records import (
 from graftviz.app.runs import Loaded, to_json
 from graftviz.app.session import BUSY, LONGEST_WAIT, shared_job
 from graftviz.app.state import PageState
-from graftviz.app.upload import model_form
+from graftviz.app.upload import show_model_form
 from graftviz.app.url import LinkReader, fingerprint_part, part, seed_option, step_option
 from graftviz.app.view import REGION, Mailbox
 from graftviz.data.sets.registry import dataset_title
@@ -519,18 +519,17 @@ def show_upload(state: RegionState) -> None:
     """Show the upload and its errors; the current model stays until another is accepted."""
     if state.options.data != UPLOAD:
         return
-    form = model_form(
+    show_model_form(
         _PREFIX,
         "Model: .uai (optionally with .names.json), .graphml, node-link .json, or a zipped result "
         "folder",
         lambda _, found: uploaded_model(found.model, found.notes),
-        "Upload a model",
-        "Files stay on this server. Larger models: `python -m graftviz local MODEL --query NAME`.",
-    )
-    form.show(
         state.accept,
         expected=state.expected,
         shown="model" if state.shown is not None else "",
+        title="Upload a model",
+        caption="Files stay on this server. Larger models: `python -m graftviz local MODEL --query "
+        "NAME`.",
         is_open=state.uploaded is None,
     )
 

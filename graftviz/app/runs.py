@@ -175,6 +175,8 @@ class SessionRun(Job[bytes]):
         """Return the answer to a query of the player, or a sentence with the error."""
         try:
             with self._lock:
+                if self.failure == FORGOTTEN:
+                    raise InputError(FORGOTTEN)
                 answer = self.answer(question)
         except InputError as error:
             answer = {"error": str(error)}
@@ -244,6 +246,7 @@ class PlayerRun(SessionRun):
         """Release all memory of the run; only its name remains."""
         super().forget()
         self._answers.clear()
+        self._layout = None
 
     def header(self) -> Mapping[str, Any]:
         """Return the header."""

@@ -116,7 +116,7 @@ def await_first(job: Job[Any]) -> None:
 
 
 class JobSource(NamedTuple):
-    """What jobs compute from; data and models have the same attributes.
+    """Source of jobs; data and models have the same attributes.
 
     Attributes
     ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import streamlit as st
 
@@ -14,7 +14,6 @@ from graftviz.app.material import FINGERPRINT_DIGITS, UploadedTable, uploaded_da
 from graftviz.app.reader_process import BusyError, Reader, TableUpload, UploadedFile
 from graftviz.app.state import PageState
 from graftviz.app.url import CLASS_DATA, class_data, default_values, import_options, is_upload
-from graftviz.data.coding import TableOptions
 from graftviz.data.sets.public import PUBLIC
 from graftviz.learning.completion import completed
 from graftviz.model.readwrite.reading import may_be_model
@@ -115,10 +114,26 @@ _FILES = (
 )
 
 
-class UploadForm(NamedTuple):
-    """Contents of the form for one kind of upload.
+def show_form(
+    prefix: str,
+    what: str,
+    show_files: Callable[[], Files],
+    read: Callable[[Files, Mapping[str, Any]], Any],
+    accept: Callable[[Any], object],
+    *,
+    expected: str = "",
+    shown: str = "",
+    title: str = "",
+    caption: str = "",
+    is_open: bool = True,
+    specs: Sequence[OptionSpec] = (),
+    reading: Mapping[str, Any] = MappingProxyType({}),
+    choose: Callable[[str, Any], Any] = lambda *_: None,
+    put_back: Callable[[], object] = lambda: None,
+) -> None:
+    """Show a form for uploads and its errors; the view stays until an upload is accepted.
 
-    Attributes
+    Parameters
     ----------
     prefix : str
         Of the keys of its controls.
@@ -129,100 +144,82 @@ class UploadForm(NamedTuple):
         ones.
     read : callable
         ``read(files, options)`` returns the upload, which has a `fingerprint`.
+    accept : callable
+        Called with the upload.
+    expected : str
+        Fingerprint of the upload that a link requires; empty if any will do.
+    shown : str
+        Noun for the view shown until then, such as "run"; empty for none.
     title, caption : str
         Of the expander around the form; without a title there is none.
+    is_open : bool
+        Whether the expander is open at first.
     specs : sequence of OptionSpec
         Import options.
+    reading : mapping
+        Their values.
+    choose : callable
+        ``choose(name, value)`` sets an import option.
+    put_back : callable
+        Called when an upload is refused that no link requires.
     """
-
-    prefix: str
-    what: str
-    show_files: Callable[[], Files]
-    read: Callable[[Files, Mapping[str, Any]], Any]
-    title: str = ""
-    caption: str = ""
-    specs: Sequence[OptionSpec] = ()
-
-    def show(
-        self,
-        accept: Callable[[Any], object],
-        *,
-        expected: str,
-        shown: str = "",
-        is_open: bool = True,
-        reading: Mapping[str, Any] = MappingProxyType({}),
-        choose: Callable[[str, Any], Any] = lambda *_: None,
-        put_back: Callable[[], object] = lambda: None,
-    ) -> None:
-        """Show the form and its errors; the view stays as it is until an upload is accepted.
-
-        Parameters
-        ----------
-        accept : callable
-            Called with the upload.
-        expected : str
-            Fingerprint of the upload that a link requires; empty if any will do.
-        shown : str
-            Noun for the view shown until then, such as "run"; empty for none.
-        is_open : bool
-            Whether the expander is open at first.
-        reading : mapping
-            Values of the import options.
-        choose : callable
-            ``choose(name, value)`` sets an import option.
-        put_back : callable
-            Called when an upload is refused that no link requires.
-        """
-        if expected:
-            st.info(
-                "This link refers to an uploaded file. Upload the same file (fingerprint "
-                f"{expected[:FINGERPRINT_DIGITS]})."
+    if expected:
+        st.info(
+            "This link refers to an uploaded file. Upload the same file (fingerprint "
+            f"{expected[:FINGERPRINT_DIGITS]})."
+        )
+    with st.expander(title, expanded=is_open) if title else st.container():
+        if caption:
+            st.caption(caption)
+        files = show_files()
+        if specs:
+            more = "Import options"
+            show_options(specs, reading, choose, prefix=prefix, more=more)
+        is_uploaded = bool(files and files[0][1])
+        label, key = f"Use a different {what}", f"{prefix}.any_file"
+        any_file = bool(expected and is_uploaded) and st.checkbox(label, key=key)
+    if not is_uploaded:
+        return
+    key, options = f"{prefix}.read", tuple(reading.items())
+    try:
+        upload = read_once(key, files, options, lambda: read(files, reading))
+        if expected and not any_file and upload.fingerprint != expected[:FINGERPRINT_DIGITS]:
+            same_options = ", with the same import options" if specs else ""
+            raise InputError(
+                f"{files[0][1].name} is not the {what} of the link (fingerprint "
+                f"{upload.fingerprint}, not {expected[:FINGERPRINT_DIGITS]}). Upload that "
+                f"{what}{same_options}."
             )
-        with st.expander(self.title, expanded=is_open) if self.title else st.container():
-            if self.caption:
-                st.caption(self.caption)
-            files = self.show_files()
-            if self.specs:
-                more = "Import options"
-                show_options(self.specs, reading, choose, prefix=self.prefix, more=more)
-            is_uploaded = bool(files and files[0][1])
-            label, key = f"Use a different {self.what}", f"{self.prefix}.any_file"
-            any_file = bool(expected and is_uploaded) and st.checkbox(label, key=key)
-        if not is_uploaded:
-            return
-        key, options = f"{self.prefix}.read", tuple(reading.items())
-        try:
-            upload = read_once(key, files, options, lambda: self.read(files, reading))
-            if expected and not any_file and upload.fingerprint != expected[:FINGERPRINT_DIGITS]:
-                same_options = ", with the same import options" if self.specs else ""
-                raise InputError(
-                    f"{files[0][1].name} is not the {self.what} of the link (fingerprint "
-                    f"{upload.fingerprint}, not {expected[:FINGERPRINT_DIGITS]}). Upload that "
-                    f"{self.what}{same_options}."
-                )
-        except InputError as error:
-            note = f" Still showing the previous {shown}." if shown else ""
-            self._show_refusal(str(error), note, choose)
-            if not expected:
-                put_back()
-        else:
-            accept(upload)
-            if self.title and is_open:
-                st.rerun()  # the panel is no longer in the way of the results
+    except InputError as error:
+        note = f" Still showing the previous {shown}." if shown else ""
+        _show_refusal(str(error), note, prefix, specs, choose)
+        if not expected:
+            put_back()
+    else:
+        accept(upload)
+        if title and is_open:
+            st.rerun()  # the panel is no longer in the way of the results
 
-    def _show_refusal(self, sentence: str, note: str, choose: Callable[[str, Any], Any]) -> None:
-        """Show why a file is refused, with a button for each import option that is advised."""
-        labels = {spec.name: spec.label for spec in self.specs}
 
-        def control(name: str, value: str) -> str:
-            return f"“{labels[name]}: {value}” under “Import options” above"
+def _show_refusal(
+    sentence: str,
+    note: str,
+    prefix: str,
+    specs: Sequence[OptionSpec],
+    choose: Callable[[str, Any], Any],
+) -> None:
+    """Show why a file is refused, with a button for each import option that is advised."""
+    labels = {spec.name: spec.label for spec in specs}
 
-        st.error(plain((reworded(sentence, control) if labels else sentence) + note))
-        advised = dict.fromkeys(advised_arguments(sentence)) if labels else {}
-        with st.container(horizontal=True, gap="small"):
-            for name, value in advised:
-                key = f"{self.prefix}.advised.{name}.{value}"
-                show_button(f"{labels[name]}: {value}", key, choose, name, value)
+    def control(name: str, value: str) -> str:
+        return f"“{labels[name]}: {value}” under “Import options” above"
+
+    st.error(plain((reworded(sentence, control) if labels else sentence) + note))
+    advised = dict.fromkeys(advised_arguments(sentence)) if labels else {}
+    with st.container(horizontal=True, gap="small"):
+        for name, value in advised:
+            key = f"{prefix}.advised.{name}.{value}"
+            show_button(f"{labels[name]}: {value}", key, choose, name, value)
 
 
 def show_uploaders(prefix: str, uploaders: Sequence[tuple[str, str, list[str]]]) -> Files:
@@ -280,30 +277,32 @@ def show_upload(state: PageState) -> None:
     data = state.values["data"]
     if not is_upload(data):
         return
-    form = _class_form(data) if data in CLASS_DATA else _TABLE_FORM
-    form.show(
-        state.accept,
-        expected=state.expected,
-        shown="table" if state.uploaded is not None else "",
-        is_open=state.uploaded is None,
-        reading={**default_values(import_options(data)), **state.values["reading"]},
-        choose=state.choose,
-    )
+    how: dict[str, Any] = {
+        "expected": state.expected,
+        "shown": "table" if state.uploaded is not None else "",
+        "is_open": state.uploaded is None,
+        "specs": option_specs(import_options(data)),
+        "reading": {**default_values(import_options(data)), **state.values["reading"]},
+        "choose": state.choose,
+    }
+    if data in CLASS_DATA:
+        _show_class_form(data, state.accept, how)
+    else:
+        show_form(
+            "upload",
+            "table",
+            lambda: show_uploaders("upload", _FILES),
+            read_upload,
+            state.accept,
+            title="Your own data",
+            caption="Columns are variables, rows are samples; any labels. Files stay on this "
+            "server.",
+            **how,
+        )
 
 
-_TABLE_FORM = UploadForm(
-    "upload",
-    "table",
-    lambda: show_uploaders("upload", _FILES),
-    read_upload,
-    "Your own data",
-    "Columns are variables, rows are samples; any labels. Files stay on this server.",
-    option_specs(TableOptions),
-)
-
-
-def _class_form(name: str) -> UploadForm:
-    """Return the form for the published files of a data set for classes."""
+def _show_class_form(name: str, accept: Callable[[Any], object], how: Mapping[str, Any]) -> None:
+    """Show the form for the published files of a data set for classes."""
     about, prefix = class_data(name), f"upload.{name}"
 
     def show_files() -> Files:
@@ -320,22 +319,24 @@ def _class_form(name: str) -> UploadForm:
         source = PUBLIC[name].source
         return uploaded_data(about.title, upload.table, upload.truth, upload.positions, source)
 
-    steps, specs = "  \n".join(about.steps), option_specs(import_options(name))
-    return UploadForm(prefix, "data set", show_files, read, about.title, steps, specs)
+    caption = "  \n".join(about.steps)
+    show_form(
+        prefix, "data set", show_files, read, accept, title=about.title, caption=caption, **how
+    )
 
 
 # ------------------------------------------------------------------------------------------ models
 
 
-def model_form(
+def show_model_form(
     prefix: str,
     label: str,
     make: Callable[[str, ModelFile], Any],
-    title: str = "",
-    caption: str = "",
+    accept: Callable[[Any], object],
     help: str | None = None,
-) -> UploadForm:
-    """Return the form for an uploaded model: the last uploaded one.
+    **how: Any,
+) -> None:
+    """Show the form for a model: the last uploaded one.
 
     Parameters
     ----------
@@ -345,8 +346,8 @@ def model_form(
         Of the uploader.
     make : callable
         ``make(title, file)`` returns the upload; called once per upload.
-    title, caption : str
-        See :class:`UploadForm`.
+    accept, **how
+        See :func:`show_form`.
     """
 
     def show_files() -> Files:
@@ -365,7 +366,7 @@ def model_form(
         title = models[0] if len(models) == 1 else "Result folder"
         return make(title, read_files("model", files))
 
-    return UploadForm(prefix, "model", show_files, read, title, caption)
+    show_form(prefix, "model", show_files, read, accept, **how)
 
 
 def _latest_model(key: str, files: Sequence[Any]) -> list[Any]:

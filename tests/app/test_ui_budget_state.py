@@ -124,9 +124,9 @@ def test_models_of_charts_are_learned_two_at_a_time(engine: Engine) -> None:
         engine.scheduler.work_all()
         looks += 1
     runs, path, _ = state.compared()
-    assert len(runs) == len(state.ladder(BudgetOptions()))
+    assert len(runs) == len(state.ladder(state.shown))
     assert path is not None
-    assert looks >= len(state.ladder(BudgetOptions())) // MODELS_AT_A_TIME
+    assert looks >= len(state.ladder(state.shown)) // MODELS_AT_A_TIME
 
 
 # Records of the player of the Budget page.
