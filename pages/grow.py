@@ -25,9 +25,7 @@ from graftviz.app.grow import (
 from graftviz.app.grow_analysis import (
     INSPECT,
     show_comparison,
-    show_not_found,
-    show_path,
-    show_samples,
+    show_open_panel,
     show_stability,
     tools,
 )
@@ -58,9 +56,7 @@ if state.has_engine or shows_run:
         show_branch_bar(state)
         show_comparison(state)
         show_stability(state)
-    show_path(state)
-    show_samples(state)
-    show_not_found(state)
+    show_open_panel(state)
     live_player(state)
     PLAYER.load()
     with header.tools:

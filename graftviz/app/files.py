@@ -99,14 +99,8 @@ def build_edges(run: SessionRun) -> str:
     return edges_csv(run.result(), None if run.stability is None else run.stability.final)
 
 
-def build_stability(run: SessionRun) -> str:
-    """Return stability.csv of a run whose stability has been computed."""
-    return stability_csv(run.result(), _stability(run))
-
-
-def build_weight_intervals(run: SessionRun) -> str:
-    """Return weight_intervals.csv of a run whose stability has been computed."""
-    return weight_intervals_csv(_stability(run).intervals(run.result().model))
+def _write_model(model_format: ModelFormat, run: SessionRun) -> str | bytes:
+    return result_model(model_format, run.result())
 
 
 def _stability(run: SessionRun) -> EdgeStability:
@@ -116,28 +110,30 @@ def _stability(run: SessionRun) -> EdgeStability:
     return found
 
 
-def build_model(model_format: ModelFormat, run: SessionRun) -> str | bytes:
-    """Return the model in one of its formats."""
-    return result_model(model_format, run.result())
-
-
 # Name of a file → what it contains; the labels are in the part "files" of labels.toml.
 FILES: Mapping[str, Callable[[SessionRun], str | bytes]] = {
     "replay.html": build_replay,
     "edges.csv": build_edges,
-    "stability.csv": build_stability,
-    "weight_intervals.csv": build_weight_intervals,
+    "stability.csv": lambda run: stability_csv(run.result(), _stability(run)),
+    "weight_intervals.csv": lambda run: weight_intervals_csv(
+        _stability(run).intervals(run.result().model)
+    ),
     "trace.csv": lambda run: trace_csv(run.result()),
     "result.json": lambda run: result_json(run.result(), title=run.material.title),
-    **{each.file: partial(build_model, each) for each in MODEL_FORMATS},
+    **{each.file: partial(_write_model, each) for each in MODEL_FORMATS},
 }
 
 
-def build_file(run: SessionRun, name: str) -> bytes:
-    """Let the run finish (or run out of patience) and return one of its files."""
+def finished(run: SessionRun) -> SessionRun:
+    """Let a run finish (or run out of patience), and return it."""
     run.grant()
     run.wait_for_end(DOWNLOAD_WAIT)
-    return as_bytes(FILES[name](run))
+    return run
+
+
+def build_file(run: SessionRun, name: str) -> bytes:
+    """Return one of the files of a run that has finished."""
+    return as_bytes(FILES[name](finished(run)))
 
 
 def build_archive(run: SessionRun, names: Iterable[str]) -> bytes:
@@ -204,19 +200,12 @@ def run_menu(state: LearningPage, run: SessionRun | None) -> ModelMenu | None:
         shown.data,
         plan.learner,
         plan.seed,
-        partial(_finished_model, run),
+        lambda: finished(run).loaded(),
         reading=shown.reading,
         rows=getattr(shown, "rows", None),
         test_fraction=material.test_fraction,
         branch=plan.branch,
     )
-
-
-def _finished_model(run: SessionRun) -> Loaded:
-    """Let the run finish, and return its model."""
-    run.grant()
-    run.wait_for_end(DOWNLOAD_WAIT)
-    return run.loaded()
 
 
 def run_files(run: SessionRun, *, with_replay: bool = True) -> list[PageFile]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -50,33 +51,27 @@ _OPEN = "grow.{}.open"  # of a panel
 _SAMPLES_WAIT = 1.0  # seconds before the panel shows a notice instead
 
 
-def show_while_open(
-    part: str, state: GrowState, show: Callable[..., None], find: Callable[[], Any]
-) -> None:
-    """Show a panel of the menu as a dialog while it is open.
-
-    Parameters
-    ----------
-    part : str
-        Part of the texts.
-    state : GrowState
-    show : callable
-        Show the panel; called with the state and what `find` returns.
-    find : callable
-        Return what the panel shows. If it returns None or fails, the panel closes.
-    """
-    if not st.session_state.get(_OPEN.format(part)):
-        return
-    try:
-        found = find()
-        if found is not None:
-            close = guarded(lambda: set_open(part, False))
+def show_open_panel(state: GrowState) -> None:
+    """Show the panel of the menu that is open as a dialog; without its content, it closes."""
+    panels: dict[str, tuple[Callable[..., None], Callable[[], Any]]] = {
+        "path": (_path_panel, lambda: path_of(state) if path_tool(state) else None),
+        "samples": (_samples_panel, lambda: state.run),
+        "not_found": (_pairs_panel, lambda: state.run if not_found_tool(state) else None),
+    }
+    for part, (show, find) in panels.items():
+        if not st.session_state.get(_OPEN.format(part)):
+            continue
+        try:
+            found = find()
+        except InputError as error:
+            found = None
+            st.warning(plain(str(error)))
+        if found is None:
+            set_open(part, False)
+        else:
+            close = guarded(partial(set_open, part, False))
             dialog = st.dialog(grow_texts(part)["title"], width="large", on_dismiss=close)
             dialog(bounded(show))(state, found)
-            return
-    except InputError as error:
-        st.warning(plain(str(error)))
-    set_open(part, False)
 
 
 def set_open(part: str, is_open: bool) -> None:
@@ -156,13 +151,6 @@ def path_tool(state: GrowState) -> Tool | None:
     return Tool("path", lambda: set_open("path", True))
 
 
-def show_path(state: GrowState) -> None:
-    """Show the panel while it is open."""
-    show_while_open(
-        "path", state, _panel, lambda: None if path_tool(state) is None else path_of(state)
-    )
-
-
 def path_of(state: GrowState) -> tuple[Job[LamPath], float] | None:
     """Return the path of the learner that the controls describe, and its κ; None without data.
 
@@ -183,7 +171,7 @@ def path_of(state: GrowState) -> tuple[Job[LamPath], float] | None:
     return _path(material, learner, state.values["seed"]), by_noise
 
 
-def _panel(state: GrowState, found: tuple[Job[LamPath], float]) -> None:
+def _path_panel(state: GrowState, found: tuple[Job[LamPath], float]) -> None:
     work, by_noise = found
     if by_noise > 0:
         st.markdown(grow_texts("path")["noise"].format(kappa=f"{by_noise:g}"))
@@ -262,11 +250,6 @@ def _compared(source: JobSource, seed: int) -> Iterator[SampleComparison]:
 
 _samples = shared_job(_compared, 20, begins=True)
 SAMPLES = Tool("samples", lambda: set_open("samples", True))
-
-
-def show_samples(state: GrowState) -> None:
-    """Show the panel while it is open."""
-    show_while_open("samples", state, _samples_panel, lambda: state.run)
 
 
 def _samples_panel(state: GrowState, run: SessionRun) -> None:
@@ -413,16 +396,6 @@ def not_found_tool(state: GrowState) -> Tool | None:
     if not cls.by_score or cls.by_feature:
         return None
     return Tool("not_found", lambda: set_open("not_found", True))
-
-
-def show_not_found(state: GrowState) -> None:
-    """Show the panel while it is open."""
-    show_while_open(
-        "not_found",
-        state,
-        _pairs_panel,
-        lambda: None if not_found_tool(state) is None else state.run,
-    )
 
 
 def _pairs_panel(_state: GrowState, run: SessionRun) -> None:

@@ -42,17 +42,16 @@ class Recording(NamedTuple):
     outcome: Mapping[str, Any]
 
 
-def page_run(material: Material, **chosen: Any) -> Run:
-    """Return the run that the Grow page shows for chosen options of best-choice grafting."""
-    defaults = default_options(BestChoice, material.suggested, chosen.get("preset"))
-    learner = BestChoice(**{**defaults, **chosen})
-    return Run(material.train, learner, test=material.test, truth=material.truth)
-
-
 def record_run() -> Recording:
     """Learn the run with which the app opens, and return its records."""
     material = prepare(load_dataset(PAGE_DATA), seed=0)
-    run = PlayerRun(page_run(material), material, "", Executor().queue())
+    learner = BestChoice(**default_options(BestChoice, material.suggested))
+    run = PlayerRun(
+        Run(material.train, learner, test=material.test, truth=material.truth),
+        material,
+        "",
+        Executor().queue(),
+    )
     records = [json.loads(record) for record in run.records()]
     header, outcome = (json.loads(text or "") for text in (run.header_json, run.outcome_json))
     return Recording(material.identity, header, records, outcome)

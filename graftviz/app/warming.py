@@ -111,14 +111,10 @@ def page_jobs() -> dict[str, KernelJob]:
     }
 
 
-def every_job() -> list[KernelJob]:
-    """Return the jobs that together compile all kernels."""
-    return [*first_jobs(), *later_jobs(), *page_jobs().values()]
-
-
 def missing_jobs() -> list[KernelJob]:
-    """Return the jobs that were not done with these sources."""
-    return [job for job in every_job() if not is_compiled(job.name)]
+    """Return the jobs that were not done with these sources; all of them compile all kernels."""
+    jobs = (*first_jobs(), *later_jobs(), *page_jobs().values())
+    return [job for job in jobs if not is_compiled(job.name)]
 
 
 def _others(cls: type[Learner]) -> list[Learner]:
