@@ -652,7 +652,7 @@ def model_graph(
             "groups": group_words,
             "styles": () if difference is None else tuple(STATUS_WORDS.items()),
         },
-        "stretch": 1.0 if loaded.keeps_shape else _SQUARE,
+        "stretch": 1.0 if loaded.has_natural_positions else _SQUARE,
         "alt": words,
     }
 

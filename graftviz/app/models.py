@@ -422,7 +422,7 @@ def _load(link: str, grow: GrowState | None) -> ShownModel:
         f"run:{link}:{loaded.fingerprint}",
         loaded.model,
         loaded.places,
-        has_natural_positions=loaded.keeps_shape,
+        has_natural_positions=loaded.has_natural_positions,
         note=note,
         is_own=values["data"] == UPLOAD,
     )

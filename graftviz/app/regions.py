@@ -570,7 +570,7 @@ def region_menu(state: RegionState) -> ModelMenu | None:
             shown.model,
             state.specs["data"].title_of(state.options.data),
             places=shown.positions,
-            keeps_shape=shown.has_natural_positions,
+            has_natural_positions=shown.has_natural_positions,
         ),
         note,
     )

@@ -334,7 +334,7 @@ class Loaded:
         How its file was understood, or warnings about its data.
     places : array, shape (n, 2), or None
         Positions of the variables, 0 … 10000.
-    keeps_shape : bool
+    has_natural_positions : bool
         Whether these are positions as on a map.
     steps : sequence of int or None
         The step that activated each edge.
@@ -346,7 +346,7 @@ class Loaded:
     title: str
     notes: tuple[str, ...] = ()
     places: np.ndarray | None = None
-    keeps_shape: bool = False
+    has_natural_positions: bool = False
     steps: tuple[int, ...] | None = None
     own: SourceCache = field(default_factory=SourceCache, init=False, repr=False)
 
@@ -417,7 +417,7 @@ def recorded_model(found: SessionRun, step: int) -> Loaded:
         title=" · ".join((material.name, learner, where)),
         notes=notes,
         places=None if places is None else np.reshape(places, (-1, 2)),
-        keeps_shape=material.positions is not None,
+        has_natural_positions=material.positions is not None,
         steps=tuple(history.activated_in(e) for e in history.ids_at(count).tolist()),
     )
 
