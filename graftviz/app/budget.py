@@ -424,8 +424,8 @@ def _quick_nll(model: PairwiseModel, rows: DiscreteTable) -> float | None:
     return nll(model, rows) if plan.total_entries <= _QUICK_ENTRIES else None
 
 
-bounded_job = shared_job(run_progress, 200)
-l1_path = shared_job(pathing, 60)
+bounded_job = shared_job(200)(run_progress)
+l1_path = shared_job(60)(pathing)
 
 
 def run_record(

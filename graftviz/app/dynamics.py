@@ -686,19 +686,23 @@ def number(value: float) -> float:
 # ---------------------------------------------------------------------------------------- the jobs
 
 
-def _regressing(
+@shared_job(12)
+def _survey(
     material: PreparedSeries, learner: ScalableStructure, seed: int
 ) -> Iterator[AllRegressions | None]:
     return regress_all(material.train, learner, seed=seed)
 
 
-def _curving(material: PreparedSeries, counts: Counts, seed: int) -> Iterator[Curves]:
+@shared_job(200)
+def curves(material: PreparedSeries, counts: Counts, seed: int) -> Iterator[Curves]:
+    """Measure the curves over k and |S|, from regressions that have ended."""
     regressions = survey(material, counts.learner, seed).latest
     assert regressions is not None  # it has ended
     return measuring_curves(material, regressions, counts)
 
 
-def _comparing(material: PreparedSeries, period: int | None) -> Iterator[tuple[Baseline, ...]]:
+@shared_job(50)
+def naive(material: PreparedSeries, period: int | None) -> Iterator[tuple[Baseline, ...]]:
     """Yield the errors of persistence and, if there is a season, of the seasonal prediction."""
     train, test = material.train, material.test
     period = season(train) if period is None else period
@@ -706,7 +710,8 @@ def _comparing(material: PreparedSeries, period: int | None) -> Iterator[tuple[B
     yield tuple(baseline(train, test, lag) for lag in lags)
 
 
-def _deviating(material: PreparedSeries, plan: DynamicsPlan) -> Iterator[pd.DataFrame]:
+@shared_job(50)
+def coefficients(material: PreparedSeries, plan: DynamicsPlan) -> Iterator[pd.DataFrame]:
     """Yield the coefficients of a run that has ended, with their standard errors."""
     found = run(material, plan).value()
     if found.result is None:
@@ -716,12 +721,8 @@ def _deviating(material: PreparedSeries, plan: DynamicsPlan) -> Iterator[pd.Data
     yield coefficient_frame(system, errors)
 
 
-run = shared_job(run_progress, 100)
-measure = shared_job(measuring, 200)
-curves = shared_job(_curving, 200)
-naive = shared_job(_comparing, 50)
-coefficients = shared_job(_deviating, 50)
-_survey = shared_job(_regressing, 12)
+run = shared_job(100)(run_progress)
+measure = shared_job(200)(measuring)
 
 
 def survey(

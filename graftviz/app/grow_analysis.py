@@ -137,11 +137,9 @@ def _show_difference(run: SessionRun, ghost: SessionRun) -> None:
 # ----------------------------------------------------------------------------------- path over λ
 
 
-def _learned_path(material: Material, learner: Learner, seed: int) -> Iterator[LamPath]:
+@shared_job(20)
+def _path(material: Material, learner: Learner, seed: int) -> Iterator[LamPath]:
     return lam_path_steps(material.train, learner, truth=material.truth, seed=seed, every_step=True)
-
-
-_path = shared_job(_learned_path, 20)
 
 
 def path_tool(state: GrowState) -> Tool | None:
@@ -244,11 +242,11 @@ def clicked_point(path: LamPath, event: Any) -> PathPoint | None:
 # ------------------------------------------------------------------------------------- samples
 
 
-def _compared(source: JobSource, seed: int) -> Iterator[SampleComparison]:
+@shared_job(20, begins=True)
+def _samples(source: JobSource, seed: int) -> Iterator[SampleComparison]:
     yield compare_samples(*source.data, seed=seed)
 
 
-_samples = shared_job(_compared, 20, begins=True)
 SAMPLES = Tool("samples", lambda: set_open("samples", True))
 
 
@@ -383,11 +381,9 @@ def _cancel_stability(run: SessionRun) -> None:
 _PAIRS_WAIT = 1.0  # seconds before the panel shows a notice instead
 
 
-def _found(source: JobSource) -> Iterator[tuple[AbsentPair, ...] | None]:
+@shared_job(20, begins=True)
+def _pairs(source: JobSource) -> Iterator[tuple[AbsentPair, ...] | None]:
     yield strongest_absent(source.data)
-
-
-_pairs = shared_job(_found, 20, begins=True)
 
 
 def not_found_tool(state: GrowState) -> Tool | None:

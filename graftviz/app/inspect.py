@@ -228,23 +228,22 @@ PATIENCE = 1.2  # seconds to wait for marginals before the page shows a notice
 Evidence = tuple[tuple[int, int], ...]  # state by variable
 
 
-def _answering(loaded: Loaded, evidence: Evidence, method: Choice) -> Iterator[Answer | None]:
+# Every model has a cache of its own.
+@shared_job(1)
+def _answer(loaded: Loaded, evidence: Evidence, method: Choice) -> Iterator[Answer | None]:
     return answer_steps(loaded.model, dict(evidence), method)
 
 
-def _certifying(loaded: Loaded, evidence: Evidence, query: int) -> Iterator[LocalMarginal]:
+@shared_job(1)
+def _region(loaded: Loaded, evidence: Evidence, query: int) -> Iterator[LocalMarginal]:
     yield local_marginal(loaded.model, query, evidence=dict(evidence))
 
 
-def _querying(
+@shared_job(1)
+def _joint(
     loaded: Loaded, evidence: Evidence, targets: tuple[int, ...], method: Choice
 ) -> Iterator[JointAnswer | None]:
     return query_steps(loaded.model, dict(evidence), targets, method)
-
-
-_answer = shared_job(_answering, 1)  # every model has a cache of its own
-_region = shared_job(_certifying, 1)
-_joint = shared_job(_querying, 1)
 
 
 class InspectedModel(NamedTuple):

@@ -45,11 +45,9 @@ class GroupTables(NamedTuple):
     second: DiscreteTable | None = None
 
 
-def _comparing(source: JobSource, permutations: int) -> Iterator[GroupProgress]:
+@shared_job(1)
+def _job(source: JobSource, permutations: int) -> Iterator[GroupProgress]:
     return compare_groups_steps(*source.data, permutations=permutations)
-
-
-_job = shared_job(_comparing, 1)
 
 
 class GroupState:

@@ -200,28 +200,29 @@ COUPLINGS = np.linspace(0.0, LARGEST_COUPLING, 21).tolist()
 # ---------------------------------------------------------------------------------------- the jobs
 
 
-def _growing(shown: ShownModel, question: RegionQuery) -> Iterator[Grown]:
+@shared_job(400, begins=True)
+def region(shown: ShownModel, question: RegionQuery) -> Iterator[Grown]:
+    """Grow a region of the shown model."""
     return growing(shown.model, question)
 
 
-def _influencing(shown: ShownModel) -> Iterator[Influence]:
+@shared_job(200, begins=True)
+def influence(shown: ShownModel) -> Iterator[Influence]:
+    """Compute the influence between the variables of the shown model."""
     yield influence_of(shown.model)
 
 
-def _answering(shown: ShownModel) -> Iterator[Whole]:
+# One exact answer at a time, so that a thread stays free.
+@shared_job(100, in_turn=True)
+def whole(shown: ShownModel) -> Iterator[Whole]:
+    """Compute marginals on the whole graph."""
     return answering(shown.model)
 
 
-def _mapping(shown: ShownModel) -> Iterator[list[list[float]]]:
+@shared_job(32, begins=True)
+def heat_map(shown: ShownModel) -> Iterator[list[list[float]]]:
     """Compute c of a grid, both of whose strengths are 1, for all other strengths."""
     return coefficient_map(shown.model, FIELDS, COUPLINGS)
-
-
-region = shared_job(_growing, 400, begins=True)
-influence = shared_job(_influencing, 200, begins=True)
-# One exact answer at a time, so that a thread stays free.
-whole = shared_job(_answering, 100, in_turn=True)
-heat_map = shared_job(_mapping, 32, begins=True)
 
 
 # --------------------------------------------------------------------------------------- the state

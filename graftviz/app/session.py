@@ -9,7 +9,7 @@ runs again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, wraps
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import streamlit as st
@@ -133,23 +133,17 @@ class JobSource(NamedTuple):
 
 
 def shared_job(
-    values: Callable[Concatenate[Any, P], Iterator[T]],
-    most: int,
-    *,
-    in_turn: bool = False,
-    begins: bool = False,
-) -> Callable[Concatenate[Any, P], Job[T]]:
-    """Return a function of source and settings that returns the job of these.
+    most: int, *, in_turn: bool = False, begins: bool = False
+) -> Callable[[Callable[Concatenate[Any, P], Iterator[T]]], Callable[Concatenate[Any, P], Job[T]]]:
+    """Decorate a function of source and settings, which then returns the job of these.
 
-    Equal arguments give the same job. Jobs of a source with a cache of its own, such as an upload,
-    live as long as it; all others are shared between sessions. Each has a queue of its own.
+    The decorated function returns the values of the job. Its source has the attributes of
+    :class:`JobSource`. Equal arguments give the same job; settings with equal ``repr`` are equal.
+    Jobs of a source with a cache of its own, such as an upload, live as long as it; all others are
+    shared between sessions. Each has a queue of its own.
 
     Parameters
     ----------
-    values : callable
-        Called with source, which has the attributes of :class:`JobSource`, and settings; returns
-        the values of the job. Settings with equal
-        ``repr`` are equal.
     most : int
         Maximum number of cached shared jobs.
     in_turn : bool
@@ -163,20 +157,26 @@ def shared_job(
     def common_queue() -> Queue:
         return executor().queue()
 
-    def job(source: Any, /, *settings: P.args, **named: P.kwargs) -> Job[T]:
-        token = f"{source.identity}:{settings}{named or ''}"
+    def decorated(
+        values: Callable[Concatenate[Any, P], Iterator[T]],
+    ) -> Callable[Concatenate[Any, P], Job[T]]:
+        @wraps(values)
+        def job(source: Any, /, *settings: P.args, **named: P.kwargs) -> Job[T]:
+            token = f"{source.identity}:{settings}{named or ''}"
 
-        def make() -> Job[T]:
-            queue = common_queue() if in_turn else executor().queue()
-            return Job(values(source, *settings, **named), queue, token)
+            def make() -> Job[T]:
+                queue = common_queue() if in_turn else executor().queue()
+                return Job(values(source, *settings, **named), queue, token)
 
-        cache = shared if source.own is None else source.own
-        found = cache.get((values, token), make)
-        if begins:
-            found.grant()
-        return found
+            cache = shared if source.own is None else source.own
+            found = cache.get((values, token), make)
+            if begins:
+                found.grant()
+            return found
 
-    return job
+        return job
+
+    return decorated
 
 
 def last_value(values: Iterator[T]) -> T | None:

@@ -227,7 +227,7 @@ def use_inspection() -> None:
     for method in CHOICES:
         for evidence in ({}, {1: 2, 4: 0}):
             assert list(answer_steps(model, evidence, method))
-    assert list(inspect._certifying(Loaded(model, ""), ((4, 1),), 2))
+    assert list(inspect._region.__wrapped__(Loaded(model, ""), ((4, 1),), 2))
 
 
 @pytest.mark.parametrize(

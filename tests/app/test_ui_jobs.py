@@ -332,7 +332,7 @@ class Source:
 
 
 def test_equal_settings_share_a_job_and_uploads_share_none() -> None:
-    counted = shared_job(lambda source, n: iter(range(n)), 4)
+    counted = shared_job(4)(lambda source, n: iter(range(n)))
     job = counted(Source("a"), 3)
     assert counted(Source("a"), 3) is job
     assert counted(Source("a"), 4) is not job
