@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -67,15 +67,6 @@ from graftviz.utils.options import OptionSpec, check_options, option, option_of,
 from graftviz.utils.wording import plain
 
 _SAMPLES = ("survey", "random-30", "karate")
-_RUN = (
-    *("data", "fingerprint", "reading", "complexity", "bound", "lam2", "lam1", "norm", "seed"),
-)  # what decides a run
-PLACES = ("step",)  # written into the address by the browser
-RESETS = {
-    **dict.fromkeys(_RUN, ("step",)),
-    "data": ("step", "fingerprint", "reading"),
-    "complexity": ("step", "bound"),
-}
 
 
 @dataclass(frozen=True)
@@ -214,11 +205,16 @@ class ShownBudget(NamedTuple):
 class BudgetState(RunPage):
     """Choices of one session, and the runs they led to."""
 
-    resets = RESETS
+    resets: ClassVar = {
+        **dict.fromkeys(("fingerprint", "reading", "bound", "lam2", "lam1", "norm"), ("step",)),
+        "seed": ("step",),
+        "data": ("step", "fingerprint", "reading"),
+        "complexity": ("step", "bound"),
+    }
     uploaded: UploadedTable | None
 
     def __init__(self) -> None:
-        super().__init__(BudgetOptions, PLACES)
+        super().__init__(BudgetOptions, places=("step",))
 
     def _check_link(self) -> None:
         options = self.options

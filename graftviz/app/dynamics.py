@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -71,8 +71,6 @@ _NUMBER = 60  # bytes a number takes in steps, records and messages together
 _MOST_NUMBERS = 700_000  # beyond, a message to the browser would be too large
 RANDOM = "random"
 DATA = (RANDOM, *sample_keys(), UPLOAD)
-# The browser writes this into the address itself.
-PLACES = ("step", "node")
 USUAL_PARENTS = 5
 USUAL_SEEDS = 0.2  # of the series
 FEW_SERIES = 10  # that are all regressed
@@ -189,14 +187,6 @@ OF_LEARNING = (
     *("seed_choice", "uncovered", "lam", "solver", "path", "tolerance", "max_passes"),
     *("two_hop_tolerance", "centre"),
 )
-_PICTURE = (*OF_SYSTEM, "seed")  # what decides which series there are, besides the data
-RESETS = {
-    **{spec.name: ("step",) for spec in option_specs(DynamicsOptions)},
-    **dict.fromkeys(_PICTURE, ("step", "node")),
-    **dict.fromkeys(("step", "node", "horizon", "period"), ()),
-    "data": ("step", "node", "fingerprint"),
-    "fingerprint": ("step", "node"),
-}
 
 
 def parent_count(options: DynamicsOptions, n: int) -> int:
@@ -351,10 +341,16 @@ class ComparedMethods(NamedTuple):
 class DynamicsState(RunPage):
     """Choices of one session, and the runs they led to."""
 
-    resets = RESETS
+    resets: ClassVar = {
+        **{spec.name: ("step",) for spec in option_specs(DynamicsOptions)},
+        **dict.fromkeys(_SYSTEM, ("step", "node")),  # they decide which series there are
+        **dict.fromkeys(("step", "node", "horizon", "period"), ()),
+        "data": ("step", "node", "fingerprint"),
+        "fingerprint": ("step", "node"),
+    }
 
     def __init__(self) -> None:
-        super().__init__(DynamicsOptions, PLACES)
+        super().__init__(DynamicsOptions, places=("step", "node"))
 
     def _resolve(self) -> ShownDynamics | None:
         options = self.options

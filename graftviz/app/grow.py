@@ -49,7 +49,7 @@ from graftviz.app.url import (
     part,
     texts,
 )
-from graftviz.app.view import PLAYER, Mailbox
+from graftviz.app.view import PLAYER, Inbox
 from graftviz.learning.registry import learner_class, learner_names
 from graftviz.learning.run import Branch
 from graftviz.reports.replay.plain import json_object, share_of, whole_number
@@ -418,23 +418,25 @@ def live_player(state: GrowState) -> None:
     run = state.run
     if run is None:
         return
-    mail = PLAYER.mail
+    inbox = PLAYER.inbox
 
-    def branch(wish: Mapping[str, Any]) -> bool:
-        is_of_run = wish.get("run") == run.token
+    def branch(message: Mapping[str, Any]) -> bool:
+        is_of_run = message.get("run") == run.token
         if is_of_run:
-            state.begin_branch(whole_number(wish.get("t"), 0))
+            state.begin_branch(whole_number(message.get("t"), 0))
         return is_of_run
 
-    def best(wish: Mapping[str, Any]) -> bool:
-        may_compare = wish.get("run") == run.token and state.can_compare
+    def best(message: Mapping[str, Any]) -> bool:
+        may_compare = message.get("run") == run.token and state.can_compare
         if may_compare:
             state.choose("compare", True)
         return may_compare
 
-    def alpha(wish: Mapping[str, Any]) -> bool:
-        value = share_of(wish.get("value"))
-        may_change = wish.get("run") == run.token and "alpha" in option_names(state.choice.learner)
+    def alpha(message: Mapping[str, Any]) -> bool:
+        value = share_of(message.get("value"))
+        may_change = message.get("run") == run.token and "alpha" in option_names(
+            state.choice.learner
+        )
         if may_change and value is not None:
             state.choose("alpha", value)
         return may_change
@@ -444,10 +446,10 @@ def live_player(state: GrowState) -> None:
             state.values["step"] = whole_number(place.get("t"), 0)
 
     PLAYER.show(
-        lambda: grow_message(state, run, mail),
+        lambda: grow_message(state, run, inbox),
         {
-            "ask": lambda question: setattr(mail, "question", question),
-            "ghost": lambda need: setattr(mail, "ghost_need", need),
+            "ask": lambda question: setattr(inbox, "question", question),
+            "ghost": lambda need: setattr(inbox, "ghost_need", need),
             "branch": branch,
             "best": best,
             "alpha": alpha,
@@ -459,50 +461,53 @@ def live_player(state: GrowState) -> None:
         st.error(plain(run.failure))
 
 
-def grow_message(state: GrowState, run: SessionRun, mail: Mailbox) -> str:
+def grow_message(state: GrowState, run: SessionRun, inbox: Inbox) -> str:
     """Return, as JSON, the next message to the player; its parts are in docs/player.md."""
-    need = mail.need if mail.need.get("run") == run.token else None
-    answer = run.answer_json(mail.question) if mail.question.get("run") == run.token else None
+    need = inbox.need if inbox.need.get("run") == run.token else None
+    answer = run.answer_json(inbox.question) if inbox.question.get("run") == run.token else None
     # Of two messages in a row a browser may show the last one only: an answer goes out with both.
-    answer, mail.answer = answer or mail.answer, answer
+    answer, inbox.answer = answer or inbox.answer, answer
     message: dict[str, str | None] = {"run": json.dumps(run.token), "answer": answer}
-    is_new = mail.sent != run.token
+    is_new = inbox.sent != run.token
     if is_new or (need is not None and need.get("header")):
         until = time.monotonic() + (_patience(state) if is_new else 0.0)
         run.grant(1)  # a connection that broke may have stopped it before its first step
         run.wait_until(until)
-        message |= _introduction(state, run, mail.sent if is_new else "", until)
+        message |= _introduction(state, run, inbox.sent if is_new else "", until)
         if message["header"] is None:
             # Streamlit does not deliver a message that equals the previous one; the view requests
             # the header again with each that it receives.
-            mail.repeats += 1
-            message["repeat"] = str(mail.repeats)
+            inbox.repeats += 1
+            message["repeat"] = str(inbox.repeats)
     elif need is None:
-        message |= {"stability": _new_stability(run, mail), "ghost_feed": _ghost_feed(state, mail)}
+        message |= {
+            "stability": _new_stability(run, inbox),
+            "ghost_feed": _ghost_feed(state, inbox),
+        }
     else:
         first, count = whole_number(need.get("from"), 1), whole_number(need.get("count"), 1)
         run.grant(first - 1 + AHEAD * count)
         run.wait(first - 1 + math.ceil(ENOUGH * count), MORE_STEPS)
-        message |= {"feed": run.feed_json(first, count), "ghost_feed": _ghost_feed(state, mail)}
-    mail.sent = run.token
+        message |= {"feed": run.feed_json(first, count), "ghost_feed": _ghost_feed(state, inbox)}
+    inbox.sent = run.token
     return json_object(message)
 
 
-def _ghost_feed(state: GrowState, mail: Mailbox) -> str | None:
+def _ghost_feed(state: GrowState, inbox: Inbox) -> str | None:
     """Return the requested records of the ghost."""
-    ghost, need = state.ghost, mail.ghost_need
+    ghost, need = state.ghost, inbox.ghost_need
     if ghost is None or need.get("run") != ghost.token:
         return None
     return ghost.feed_json(whole_number(need.get("from"), 1), EVERYTHING)
 
 
-def _new_stability(run: SessionRun, mail: Mailbox) -> str | None:
+def _new_stability(run: SessionRun, inbox: Inbox) -> str | None:
     """Return the stability, unless the last two messages contained the same.
 
     Of two messages in a row a browser may show the last one only.
     """
     found = stability_json(run)
-    before, mail.stability = mail.stability, (mail.stability[1], found)
+    before, inbox.stability = inbox.stability, (inbox.stability[1], found)
     return None if before == (found, found) else found
 
 

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import streamlit as st
@@ -44,7 +44,7 @@ from graftviz.app.session import BUSY, LONGEST_WAIT, shared_job
 from graftviz.app.state import PageState
 from graftviz.app.upload import show_model_form
 from graftviz.app.url import LinkReader, fingerprint_part, part, seed_option, step_option
-from graftviz.app.view import REGION, Mailbox
+from graftviz.app.view import REGION, Inbox
 from graftviz.data.sets.registry import dataset_title
 from graftviz.inference.local.influence import Influence, coefficient_map, influence_of
 from graftviz.inference.local.local_model import Cut
@@ -68,12 +68,6 @@ _DATA = {
     UPLOAD: "Upload a model…",
 }
 LARGEST_FIELD, LARGEST_COUPLING = 3.0, 1.0
-PLACES = ("step", "state")  # written into the address by the browser
-RESETS = {
-    "data": ("query", "step", "state", "fingerprint", "run"),
-    "fingerprint": ("query", "step", "state"),
-    **dict.fromkeys(("side", "query"), ("step", "state")),
-}
 _LONGEST_RUN = 600  # characters of an address on the Grow page
 
 
@@ -237,10 +231,14 @@ class RegionState(PageState):
         Number of runs of the whole page: then its controls show what was chosen.
     """
 
-    resets = RESETS
+    resets: ClassVar = {
+        "data": ("query", "step", "state", "fingerprint", "run"),
+        "fingerprint": ("query", "step", "state"),
+        **dict.fromkeys(("side", "query"), ("step", "state")),
+    }
 
     def __init__(self) -> None:
-        super().__init__(RegionOptions, PLACES)
+        super().__init__(RegionOptions, places=("step", "state"))
         self.page_runs = 0
         self._of_run: tuple[str, ShownModel] | None = None
 
@@ -350,13 +348,13 @@ class RegionState(PageState):
 # ------------------------------------------------------------------------- the message to the view
 
 
-def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
+def region_message(state: RegionState, shown: ShownModel, inbox: Inbox) -> str:
     """Return the message for the browser as JSON; see the Regions page in docs/player.md.
 
     ``graph`` is only sent when it is another one than last time or asked for, ``map`` likewise;
     ``pending`` names the parts that are still computed and have to be requested again.
     """
-    need, question = mail.need, question_of(state.options, state.query)
+    need, question = inbox.need, question_of(state.options, state.query)
     until = time.monotonic() + (MORE if need.get("parts") else AT_ONCE)
     growth = region(shown, question)
     growth.wait_until(until)
@@ -385,16 +383,16 @@ def region_message(state: RegionState, shown: ShownModel, mail: Mailbox) -> str:
             "at": state.options.step,
         },
         "pending": pending,
-        **_map_part(state.options, shown, mail, pending),
+        **_map_part(state.options, shown, inbox, pending),
     }
-    if mail.picture != shown.picture or need.get("graph"):
+    if inbox.picture != shown.picture or need.get("graph"):
         message["graph"] = graph_record(
             shown.model,
             shown.positions,
             shown.picture,
             has_natural_positions=shown.has_natural_positions,
         )
-        mail.picture = shown.picture
+        inbox.picture = shown.picture
     if not need.get("parts"):
         # While the strengths are dragged, only the region is updated.
         pending += ["whole", "rules"]
@@ -436,7 +434,7 @@ def _curves(
 
 
 def _map_part(
-    options: RegionOptions, shown: ShownModel, mail: Mailbox, pending: list[str]
+    options: RegionOptions, shown: ShownModel, inbox: Inbox, pending: list[str]
 ) -> dict[str, Any]:
     """Return the shown point with its c, and the map around it if the browser lacks it."""
     job = influence(shown)
@@ -449,10 +447,10 @@ def _map_part(
     most = [LARGEST_FIELD, LARGEST_COUPLING]
     part["point"] = {"t1": options.t1, "t2": options.t2, "most": most}
     drawing = heat_map(grid_model(options.side, 1.0, 1.0, options.seed))
-    if mail.map != part["mapId"] or mail.need.get("graph"):
+    if inbox.map != part["mapId"] or inbox.need.get("graph"):
         if drawing.final is not None:
             part["map"] = {"t1": FIELDS, "t2": COUPLINGS, "c": drawing.final}
-            mail.map = part["mapId"]
+            inbox.map = part["mapId"]
         else:
             pending.append("map")
     return part
@@ -470,7 +468,7 @@ def live_region(state: RegionState) -> None:
     if shown is None:
         return
     REGION.show(
-        lambda: region_message(state, shown, REGION.mail),
+        lambda: region_message(state, shown, REGION.inbox),
         {"ask": state.ask, "rule": state.choose_rule, "strengths": state.drag, "moved": state.move},
         state.check_place,
     )

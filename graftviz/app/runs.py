@@ -237,8 +237,8 @@ class PlayerRun(SessionRun):
         super().__init__(run, material, token, queue)
         # Not the other run itself, which may have to go before this one.
         self._ghost = None if ghost is None else (ghost.token, ghost.run.learner)
-        self._lent = None if ghost is None or run.branch is not None else ghost.places
-        has_positions = material.positions is not None or self._lent is not None
+        self._borrowed = None if ghost is None or run.branch is not None else ghost.places
+        has_positions = material.positions is not None or self._borrowed is not None
         self._layout = None if has_positions else GrowingLayout(run.table.n_variables)
         self._answers = SourceCache(MOST_ANSWERS)
 
@@ -269,8 +269,8 @@ class PlayerRun(SessionRun):
             branch=branch,
             note=" ".join(self.material.warnings),
         )
-        if self._lent is not None and header["positions"] is None:
-            header["layout"] = self._lent
+        if self._borrowed is not None and header["positions"] is None:
+            header["layout"] = self._borrowed
         if settings is not None:
             header["objective"] = OBJECTIVE_NAMES[settings.objective]
         if at_end is not None:

@@ -26,7 +26,7 @@ Trigger = Callable[[Mapping[str, Any]], object]
 
 
 @dataclass
-class Mailbox:
+class Inbox:
     """Messages from a view since it was last shown, and the contents that the browser has.
 
     Attributes
@@ -84,10 +84,10 @@ class MountedView:
         self._components[0](key=f"{self.name}_library", height=1)
 
     @property
-    def mail(self) -> Mailbox:
+    def inbox(self) -> Inbox:
         """Messages of this session."""
-        mail: Mailbox = st.session_state.setdefault(f"{self.name}.mail", Mailbox())
-        return mail
+        inbox: Inbox = st.session_state.setdefault(f"{self.name}.inbox", Inbox())
+        return inbox
 
     def show(
         self,
@@ -104,21 +104,21 @@ class MountedView:
         callbacks : mapping
             Name of a message from the view → function called with it before the fragment runs
             again. It returns true if the controls of the page must follow. A message "need" is
-            stored in :attr:`mail` until the next call of :meth:`show`.
+            stored in :attr:`inbox` until the next call of :meth:`show`.
         check_place : callable
             Return whether a place of a link does not exist and was replaced, so that the page must
             show a sentence about it.
         """
-        mail = self.mail
-        if mail.wants_page:
-            mail.wants_page = False
+        inbox = self.inbox
+        if inbox.wants_page:
+            inbox.wants_page = False
             st.rerun()
         message = write()
         if check_place():
-            mail.sent = mail.picture = mail.map = ""  # the message is not sent
+            inbox.sent = inbox.picture = inbox.map = ""  # the message is not sent
             st.rerun()
-        mail.need, mail.question, mail.ghost_need = {}, {}, {}
-        triggers = {"need": lambda need: setattr(mail, "need", need), **callbacks}
+        inbox.need, inbox.question, inbox.ghost_need = {}, {}, {}
+        triggers = {"need": lambda need: setattr(inbox, "need", need), **callbacks}
         self._components[1](
             key=self.key,
             # Bytes are passed through; other data would be parsed and serialised again.
@@ -134,7 +134,7 @@ class MountedView:
             # Nothing is left of the component when its message comes after the page was left.
             value = (st.session_state.get(self.key) or {}).get(name)
             if isinstance(value, Mapping):
-                self.mail.wants_page |= callback(value) is True
+                self.inbox.wants_page |= callback(value) is True
 
         return call
 
@@ -179,24 +179,24 @@ def live_run(state: RunPage, view: MountedView) -> None:
         st.rerun()
 
     def move(place: Mapping[str, Any]) -> None:
-        view.mail.need = place  # which steps the browser has
+        view.inbox.need = place  # which steps the browser has
         state.move(place)
 
     view.show(
-        lambda: run_message(state, view.mail),
+        lambda: run_message(state, view.inbox),
         {"moved": move},
         lambda: job.ended and state.check_step(state.last_step(job.latest)),
     )
 
 
-def run_message(state: RunPage, mail: Mailbox) -> str:
+def run_message(state: RunPage, inbox: Inbox) -> str:
     """Return, as JSON, the steps that the browser lacks, and the graph if it has another one."""
     job, shown = state.run, state.shown
     assert shown is not None
     assert job is not None
     assert job.latest is not None  # it has been awaited
     found, picture = job.latest, shown.source.identity
-    since = whole_number(mail.need.get("from"), 0) if mail.need.get("token") == job.token else 0
+    since = whole_number(inbox.need.get("from"), 0) if inbox.need.get("token") == job.token else 0
     message = {
         "visit": state.visit,
         "graphId": picture,
@@ -208,9 +208,9 @@ def run_message(state: RunPage, mail: Mailbox) -> str:
         "steps": found.steps[since:],
         "at": state.values["step"],
     }
-    if mail.picture != picture or mail.need.get("graph"):
+    if inbox.picture != picture or inbox.need.get("graph"):
         message["graph"] = state.graph(shown)
-        mail.picture = picture
+        inbox.picture = picture
     return to_json(message)
 
 
@@ -241,19 +241,19 @@ def show_runs(
             state.move(message)
 
     view.show(
-        lambda: runs_message(state, view.mail, name),
+        lambda: runs_message(state, view.inbox, name),
         {"moved": moved, **chosen},
         state.check_place,
     )
 
 
-def runs_message(state: SideBySidePage, mail: Mailbox, name: str) -> str:
+def runs_message(state: SideBySidePage, inbox: Inbox, name: str) -> str:
     """Return, as JSON, the next message to the view; see docs/player.md.
 
     It has the header and all records for new runs, and otherwise the records that the view has
     requested.
     """
-    need = mail.need if mail.need.get(name) == state.token else None
+    need = inbox.need if inbox.need.get(name) == state.token else None
     runs = list(state.runs.values())
     failures = {run.token: run.failure for run in runs if run.failure}
     message: dict[str, str | None] = {
@@ -262,10 +262,10 @@ def runs_message(state: SideBySidePage, mail: Mailbox, name: str) -> str:
         "replies": json.dumps(need is not None),
         **{key: to_json(value) for key, value in state.place().items()},
     }
-    if mail.sent != state.token or (need is not None and need.get("header")):
+    if inbox.sent != state.token or (need is not None and need.get("header")):
         message |= {"header": state.header_json, "feeds": everything_so_far(runs)}
     else:
         wants = None if need is None else need.get("wants")
         message["feeds"] = requested_feeds(runs, wants)
-    mail.sent = state.token
+    inbox.sent = state.token
     return json_object(message)

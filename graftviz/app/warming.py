@@ -163,8 +163,8 @@ def _grow_certified() -> None:
             pass
         for t, cut in product((1, len(run.steps)), CUTS):
             for i in range(run.table.n_variables):
-                wish = {"cut": cut, "tolerance": SMALLEST_TOLERANCE}
-                answer(run, {"kind": "node", "i": i, "t": t, "region": wish})
+                region = {"cut": cut, "tolerance": SMALLEST_TOLERANCE}
+                answer(run, {"kind": "node", "i": i, "t": t, "region": region})
         for t, step in enumerate(run.steps, start=1):
             i, j, _ = step.activated[0]
             answer(run, {"kind": "edge", "i": i, "j": j, "t": t, "effect": True})

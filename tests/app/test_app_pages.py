@@ -20,7 +20,7 @@ from graftviz.app.jobs import Executor, Job
 from graftviz.app.models import ShownModel
 from graftviz.app.regions import region_message
 from graftviz.app.regions_records import Grown, RegionQuery, growing
-from graftviz.app.view import Mailbox, run_message
+from graftviz.app.view import Inbox, run_message
 from graftviz.learning.registry import learner_names
 from graftviz.reports.files.dynamics_files import matrix_csv
 
@@ -29,7 +29,7 @@ def shown(app: AppTest, page: str) -> dict[str, Any]:
     """Return the message to the browser about the shown run, after its end."""
     state = app.session_state[page]
     state.run.wait_for_end(60)
-    return json.loads(run_message(state, Mailbox()))
+    return json.loads(run_message(state, Inbox()))
 
 
 def test_bound_below_every_model_is_reported_and_next_choice_learns() -> None:
@@ -341,15 +341,15 @@ AT_ONCE = 0.05  # seconds; shorter than on the page
 
 def complete_picture(app: AppTest, wait: float = 60.0) -> dict[str, Any]:
     """Request missing parts as a browser does; return the complete picture."""
-    state, mail = app.session_state["regions"], Mailbox()
+    state, inbox = app.session_state["regions"], Inbox()
     known: dict[str, Any] = {}
     deadline = time.monotonic() + wait
     while True:
-        known |= json.loads(region_message(state, state.shown, mail))
+        known |= json.loads(region_message(state, state.shown, inbox))
         if not known["pending"] or time.monotonic() > deadline:
             assert not known["pending"]
             return known
-        mail.need = {"parts": known["pending"]}
+        inbox.need = {"parts": known["pending"]}
 
 
 def test_region_controls_change_picture_and_address() -> None:
@@ -393,7 +393,7 @@ def test_slow_region_is_shown_from_its_first_step(
 
     monkeypatch.setattr(regions, "AT_ONCE", AT_ONCE)
     monkeypatch.setattr(regions, "region", slow)
-    picture = json.loads(region_message(state, state.shown, Mailbox()))
+    picture = json.loads(region_message(state, state.shown, Inbox()))
     assert len(picture["region"]["steps"]) == 1
     assert not picture["region"]["done"]
     assert "region" in picture["pending"]

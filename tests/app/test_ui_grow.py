@@ -23,7 +23,7 @@ from graftviz.app.grow import BranchPoint, GrowState, grow_message, row_stops
 from graftviz.app.jobs import Executor
 from graftviz.app.material import PAGE_DATA, UPLOAD, Material, Upload, prepare
 from graftviz.app.runs import SessionRun
-from graftviz.app.view import Mailbox
+from graftviz.app.view import Inbox
 from graftviz.data.sets.dataset import DataSet
 from graftviz.learning.base import Learner
 from graftviz.reports.replay.plain import share_of
@@ -270,10 +270,10 @@ def test_run_stopped_before_first_step_starts_on_request() -> None:
     state.refresh()
     state.run.revoke()
     queue.closed = False
-    run, mail = state.run, Mailbox()
+    run, inbox = state.run, Inbox()
     assert not run.has_credit
-    mail.need, mail.sent = {"run": run.token, "header": True}, run.token
-    grow_message(state, run, mail)
+    inbox.need, inbox.sent = {"run": run.token, "header": True}, run.token
+    grow_message(state, run, inbox)
     assert run.wait(1, 60.0)
     pool.close()
 
@@ -286,11 +286,11 @@ def test_stability_is_sent_with_two_messages(
     pool = Executor(threads=1)
     state = GrowState(load, pool.queue())
     state.refresh()
-    mail = Mailbox(sent=state.run.token)
+    inbox = Inbox(sent=state.run.token)
 
     def sent_stability() -> object:
         assert state.run is not None
-        return json.loads(grow_message(state, state.run, mail)).get("stability")
+        return json.loads(grow_message(state, state.run, inbox)).get("stability")
 
     assert [sent_stability() for _ in range(3)] == [{"of": 10}, {"of": 10}, None]
     known[0] = '{"of":50}'
@@ -306,17 +306,17 @@ def test_each_message_without_the_requested_header_differs_from_the_one_before()
     queue.close()  # nothing is computed
     state = GrowState(load, queue)
     state.refresh()
-    run, mail = state.run, Mailbox()
+    run, inbox = state.run, Inbox()
     messages = []
     for _ in range(3):
-        messages.append(grow_message(state, run, mail))
-        mail.need = {"run": run.token, "header": True}
+        messages.append(grow_message(state, run, inbox))
+        inbox.need = {"run": run.token, "header": True}
     assert all("header" not in json.loads(message) for message in messages)
     assert len(set(messages)) == 3
     queue.closed = False
     run.grant(1)
     assert run.wait(1, 60.0)
-    assert "header" in json.loads(grow_message(state, run, mail))
+    assert "header" in json.loads(grow_message(state, run, inbox))
     pool.close()
 
 
