@@ -129,6 +129,9 @@ def slider_of(complexity: str) -> OptionSpec:
     )
 
 
+# ---------------------------------------------------------------------------------------- the state
+
+
 MODELS_AT_A_TIME = 2  # models of the charts that are learned side by side
 
 
@@ -347,6 +350,9 @@ class BudgetState(RunPage):
             self.jobs.begin(job)
         finished = [job.latest for job in runs if job.ended and job.latest is not None]
         return ComparedBudgets(finished, path.latest or MeasuredPath(), not missing)
+
+
+# -------------------------------------------------------------------------------------- the records
 
 
 # Entries of tables up to which the likelihood is computed after every step, not only at the end.
@@ -572,6 +578,9 @@ def _closest_clique(clique: set[int], earlier: Sequence[set[int]]) -> int:
     ranked = [(-len(clique & other), len(other), k) for k, other in enumerate(earlier)]
     best = min(ranked, default=(0, 0, -1))
     return best[2] if best[0] < 0 else -1
+
+
+# --------------------------------------------------------------------------------------- the panels
 
 
 _PREFIX = "budget"

@@ -329,6 +329,9 @@ def replaceable(name: str, value: Any, choose: Callable[[Any], object]) -> dict[
     return {"key": key, "on_change": guarded(change)}
 
 
+# -------------------------------------------------------------------------- panels that pages share
+
+
 _POLL = 0.6  # seconds between two updates of what grows
 
 

@@ -497,6 +497,9 @@ class DynamicsState(RunPage):
         return ComparedMethods(job.latest or Curves(), (), job.ended, job.failure)
 
 
+# -------------------------------------------------------------------------------------- the records
+
+
 DIGITS = 5
 BAND = 2.0  # residual standard deviations on either side of a prediction
 MOST_MOMENTS = 2_000  # maximum number of points of a drawn series, the last of the window

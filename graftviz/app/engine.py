@@ -147,6 +147,9 @@ def enter_page(page: str) -> WarmUp:
     return warm_up(page) if page in page_jobs() else engine
 
 
+# --------------------------------------------------------------------------------- notices of pages
+
+
 LONG_SECONDS = 20.0  # a start from the cache is faster
 QUIET_SECONDS = 1.2  # a start from the cache ends before, without a notice
 PATIENCE = 300.0  # seconds after which a page can be opened without waiting

@@ -120,6 +120,9 @@ def show_presenter() -> None:
         st.html(ASSETS / "presenter.css")
 
 
+# --------------------------------------------------------------------------------------- the header
+
+
 _HANDED = "inspect.handed"
 _WITH_MODEL = ("grow", "race", "prune", "budget", "regions", "reservoir", "dynamics", "inspect")
 _HOME = "http://localhost:8501/"

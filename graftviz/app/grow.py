@@ -160,6 +160,9 @@ class GrowOptions(DataOptions):
     step: int = option(0, "Step that is shown", minimum=0, maximum=MAX_STEP)
 
 
+# ---------------------------------------------------------------------------------------- the state
+
+
 MOST_RUNS = 3  # that the page keeps for a session, the shown one included
 COMPARED_OPTIONS = ("alpha", "reservoir", "max_edges")  # the rest is left to the preset
 _LAYOUT_WAIT = 3.0  # seconds to wait for the layout of the run that another is compared with
@@ -403,6 +406,9 @@ def stability_json(run: SessionRun) -> str | None:
     return to_json(message)
 
 
+# ----------------------------------------------------------------------------- messages to the view
+
+
 LEARN_AT_ONCE = 0.25  # seconds to wait for a complete changed run
 LEARN_TO_THE_END = 0.6  # the same if the end is shown
 FIRST_STEP = 1.0  # seconds to wait for the first step, and with it the header
@@ -553,6 +559,9 @@ def _patience(state: GrowState) -> float:
     if before is not None and before.ended and 0 < before.computed <= state.values["step"]:
         return LEARN_TO_THE_END
     return LEARN_AT_ONCE
+
+
+# --------------------------------------------------------------------------------------- the panels
 
 
 def show_choices(state: GrowState, *, is_ready: bool) -> None:

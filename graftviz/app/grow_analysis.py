@@ -378,6 +378,9 @@ def _cancel_stability(run: SessionRun) -> None:
     run.stability = None
 
 
+# ------------------------------------------------------------------------- pairs that are not edges
+
+
 _PAIRS_WAIT = 1.0  # seconds before the panel shows a notice instead
 
 
@@ -432,6 +435,9 @@ def _show_pairs(run: SessionRun) -> None:
             for each in found
         )
         st.markdown("\n".join(lines))
+
+
+# -------------------------------------------------------------------------------------- all entries
 
 
 INSPECT = Tool("inspect")

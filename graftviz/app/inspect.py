@@ -223,6 +223,9 @@ class InspectOptions(SourceOptions):
     )
 
 
+# ---------------------------------------------------------------------------------------- the state
+
+
 PICTURED = ("method", "filter_by", "weight_from", "steps", "depth")  # options that decide it
 PATIENCE = 1.2  # seconds to wait for marginals before the page shows a notice
 Evidence = tuple[tuple[int, int], ...]  # state by variable

@@ -33,6 +33,9 @@ from graftviz.utils.errors import InputError
 from graftviz.utils.options import option_specs
 from graftviz.utils.wording import duration_text, plain
 
+# ---------------------------------------------------------------------------------------- the state
+
+
 PERMUTATIONS = (99, 199, 499, 999)
 _DIVISION = 6.0  # time of one division, relative to the estimate of one run on all rows
 _COMPARISONS = 4  # in the cache
@@ -134,6 +137,9 @@ def _check_time(table: DiscreteTable, permutations: int, rows: int) -> None:
             f"Estimated {duration_text(seconds)} for {permutations:,} permutations; the limit is "
             f"{duration_text(MOST_SECONDS)}. Choose fewer, or compare_groups in Python."
         )
+
+
+# --------------------------------------------------------------------------------------- the panels
 
 
 _PREFIX = "inspect.groups"

@@ -374,6 +374,9 @@ def _control(name: str, value: str) -> str:
     return "the memory of this server"
 
 
+# ------------------------------------------------------------------------------------------ queries
+
+
 _FILES = "inspect.evidence.file"
 _WAIT = 0.4  # seconds to wait for a query before the page shows a notice
 _HEIGHT = 380

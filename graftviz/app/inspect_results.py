@@ -553,6 +553,9 @@ MOST_GROUPS = 6  # colours of groups of nodes
 _SQUARE = 1.5  # a computed layout may be stretched this far to fill its place; a map is not
 
 
+# -------------------------------------------------------------------------------------- the drawing
+
+
 def inspect_message(state: InspectState, shown: InspectedModel) -> str:
     """Return the JSON text that ``reports/replay/assets/inspect/inspect.js`` reads."""
     region, colour = state.region, state.values["colour"]

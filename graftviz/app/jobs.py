@@ -42,6 +42,9 @@ def log_exception(log: logging.Logger, what: str) -> str:
     return reference
 
 
+# ------------------------------------------------------------------------------------- the executor
+
+
 SLICE_SECONDS = 0.02
 log = logging.getLogger(__name__)
 
@@ -199,6 +202,9 @@ class Executor:
         except Exception:  # noqa: BLE001 (logged with a reference)
             task.fail(log_exception(log, "A run stopped with an unexpected error"))
             return False
+
+
+# ----------------------------------------------------------------------------------------- the jobs
 
 
 DOWNLOAD_WAIT = 120.0  # seconds a download waits for the end; then it holds the values so far

@@ -256,6 +256,9 @@ class ModelSource:
             learned.update(fingerprint=fingerprint, reading=reading)
 
 
+# ----------------------------------------------------------------------- models of the Regions page
+
+
 MOST_VARIABLES = 3_000  # beyond, a region is too small to recognise
 
 

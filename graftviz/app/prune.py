@@ -49,6 +49,9 @@ class PruneOptions(DataOptions):
     step: int = option(0, "Step that is shown", minimum=0, maximum=MAX_STEP)
 
 
+# ---------------------------------------------------------------------------------------- the state
+
+
 # Some exchanges, of a few edges each, make three runs that can be watched and compared in class.
 PAGE_DEFAULTS = MappingProxyType({"exchanges": 20})
 
@@ -130,6 +133,9 @@ class PruneState(SideBySidePage):
 def prune_state() -> PruneState:
     """Return the state of the Prune page in this session."""
     return page_state("prune", lambda: PruneState(material, queue()))
+
+
+# -------------------------------------------------------------------------------------- the records
 
 
 number = partial(plain.number, digits=7)
@@ -275,6 +281,9 @@ class PruneRun(SessionRun):
         outcome = self.run.outcome
         assert outcome is not None  # called only after the end of the run
         return {"steps": len(self.run.steps), "stop_reason": remark_words(outcome.stop_reason)}
+
+
+# --------------------------------------------------------------------------------------- the panels
 
 
 _FIRST = ("max_edges", "exchange", "heuristic", "clusters")

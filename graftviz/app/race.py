@@ -164,6 +164,9 @@ class RaceOptions(DataOptions):
     at: float = part(0.0, _read_position, lambda at: {"at": _position_text(at)})
 
 
+# ---------------------------------------------------------------------------------------- the state
+
+
 # Few enough that it matters which edges a racer takes: with many more, all of them come to take
 # whatever violates, and end with the same graph.
 EDGES_A_VARIABLE = 3  # enough for most races to reach the optimum, where all paths meet
@@ -369,6 +372,9 @@ def race_state(beside: LearningPage | None) -> RaceState:
     return page_state("race", make)
 
 
+# -------------------------------------------------------------------------------------- the records
+
+
 def race_header(
     material: Material, seed: int, budget: int, race: str, racers: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
@@ -482,6 +488,9 @@ class RaceRun(SessionRun):
         penalty, name = settings.penalty, OBJECTIVE_NAMES[settings.objective]
         text = f"{name} with λ = {penalty.lam:g}, λ₂ = {penalty.lam2:g}"
         return text, str(tuple(penalty))
+
+
+# --------------------------------------------------------------------------------------- the panels
 
 
 COMPILING = (

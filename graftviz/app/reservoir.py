@@ -102,6 +102,9 @@ class ReservoirOptions:
         check_options(self)
 
 
+# ----------------------------------------------------------------------------------------- the runs
+
+
 RUN_ALPHA = 0.75  # of the run itself; the chart applies other α to its reservoirs
 
 
@@ -144,6 +147,9 @@ def _learned(
     while run.advance():
         yield None
     yield run.result().model
+
+
+# --------------------------------------------------------------------------------------- the panels
 
 
 _PREFIX = "reservoir"
