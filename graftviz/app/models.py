@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import streamlit as st
 
 from graftviz.app.grow import GrowOptions, GrowState, opened_grow_state
 from graftviz.app.jobs import EVERYTHING
-from graftviz.app.material import FINGERPRINT_DIGITS, UPLOAD, Material, SourceCache
+from graftviz.app.material import FINGERPRINT_DIGITS, UPLOAD, SourceCache
 from graftviz.app.runs import Loaded, SessionRun, fingerprint_of, recorded_model
 from graftviz.app.session import BUSY, LONGEST_WAIT, executor, last_value, material
 from graftviz.app.state import no_step_words
@@ -260,6 +260,7 @@ class ModelSource:
 
 
 MOST_VARIABLES = 3_000  # beyond, a region is too small to recognise
+_USUAL_RUN = "default"  # the link of a run whose address is empty
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,16 +316,6 @@ def grid_model(side: int, field: float, coupling: float, seed: int) -> ShownMode
     )
 
 
-def learned_model(material: Material) -> Iterator[ShownModel | None]:
-    """Learn from a data set with the preset best; yield None after every step, the model last."""
-    run = Run(material.train, BestChoice(preset="best"), seed=0)
-    while run.advance():
-        yield None
-    identity, model = f"learned:{material.identity}", run.result().model
-    is_natural = material.positions is not None
-    yield placed_model(identity, model, material.places, has_natural_positions=is_natural)
-
-
 def uploaded_model(model: PairwiseModel, notes: Sequence[str] = ()) -> ShownModel:
     """Return an uploaded model."""
     identity = f"{UPLOAD}:{fingerprint_of(model)}"
@@ -355,7 +346,11 @@ def placed_model(
     InputError
         When it is too large to be drawn.
     """
-    check_size(model)
+    if model.n_variables > MOST_VARIABLES:
+        raise InputError(
+            f"This model has {model.n_variables:,} variables; the page draws at most "
+            f"{MOST_VARIABLES:,}. Use the command line: python -m graftviz local."
+        )
     if places is None:
         places = static_layout(model.n_variables, model.edges)
     own = SourceCache() if is_own else None
@@ -364,24 +359,18 @@ def placed_model(
     )
 
 
-def check_size(model: PairwiseModel) -> None:
-    """Raise :class:`InputError` for a model too large to be drawn."""
-    if model.n_variables > MOST_VARIABLES:
-        raise InputError(
-            f"This model has {model.n_variables:,} variables; the page draws at most "
-            f"{MOST_VARIABLES:,}. Use the command line: python -m graftviz local."
-        )
-
-
-_USUAL_RUN = "default"  # the link of a run whose address is empty
-
-
 @st.cache_resource(show_spinner="Learning the model…", max_entries=24)
 def learned(data: str) -> ShownModel:
     """Return the result of best-choice edge grafting on a data set."""
-    found = last_value(learned_model(material(data, 0)))
-    assert found is not None  # the run has ended
-    return found
+    source = material(data, 0)
+    run = Run(source.train, BestChoice(preset="best"), seed=0)
+    last_value(iter(run.advance, False))
+    return placed_model(
+        f"learned:{source.identity}",
+        run.result().model,
+        source.places,
+        has_natural_positions=source.positions is not None,
+    )
 
 
 def link_of_grow_page() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -15,7 +15,6 @@ from graftviz.app.session import last_value, material
 from graftviz.app.state import PageState
 from graftviz.app.url import seed_option
 from graftviz.data.sets.registry import dataset_title, load_dataset
-from graftviz.data.table import DiscreteTable
 from graftviz.evaluation.reservoir import (
     MOST_DRAWS,
     MOST_TRIALS,
@@ -135,18 +134,9 @@ def learner_of(data: str, reservoir: int, tests: int) -> BestChoice:
 @st.cache_resource(show_spinner="Learning the model…", max_entries=24)
 def model(data: str, reservoir: int, tests: int, seed: int) -> PairwiseModel:
     """Return the model that a run learns."""
-    found = last_value(_learned(load_dataset(data).table, learner_of(data, reservoir, tests), seed))
-    assert found is not None  # the run has ended
-    return found
-
-
-def _learned(
-    table: DiscreteTable, learner: BestChoice, seed: int
-) -> Iterator[PairwiseModel | None]:
-    run = Run(table, learner, seed=seed)
-    while run.advance():
-        yield None
-    yield run.result().model
+    run = Run(load_dataset(data).table, learner_of(data, reservoir, tests), seed=seed)
+    last_value(iter(run.advance, False))
+    return run.result().model
 
 
 # --------------------------------------------------------------------------------------- the panels
