@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
@@ -23,13 +22,6 @@ from graftviz.utils.options import OptionSpec, option_specs
 from graftviz.utils.wording import advised_arguments, plain, reworded
 
 T = TypeVar("T")
-
-
-@dataclass
-class _Reading:
-    """Identity and value of the files that were read last, and the sentence if they are refused."""
-
-    result: tuple[tuple[Any, ...], Any, str] | None = None
 
 
 @st.cache_resource(show_spinner=False)
@@ -88,11 +80,13 @@ def read_once(
         When the files are refused; a file that is refused is not read again either.
     """
     identity = (*(file.file_id if file else None for _, file in files), *options)
-    # One holder that changes: Streamlit holds a replaced value until the next run of the page.
-    reading: _Reading = st.session_state.setdefault(key, _Reading())
-    found: tuple[tuple[Any, ...], Any, str] | None = reading.result
+    # One holder that changes: Streamlit holds a replaced value until the next run of the page. Its
+    # only entry is identity and value of the files, and the sentence if they are refused.
+    reading: list[tuple[tuple[Any, ...], Any, str]] = st.session_state.setdefault(key, [])
+    found = reading[0] if reading else None
     if found is None or found[0] != identity:
-        reading.result = found = None
+        found = None
+        reading.clear()
         with st.spinner("Reading the file…"):
             try:
                 found = identity, read(), ""
@@ -100,7 +94,7 @@ def read_once(
                 raise
             except InputError as error:  # the sentence only: the error refers to the files
                 found = identity, None, str(error)
-            reading.result = found
+            reading.append(found)
     if found[2]:
         raise InputError(found[2])
     return cast(T, found[1])

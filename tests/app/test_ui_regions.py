@@ -21,7 +21,7 @@ from graftviz import (
 )
 from graftviz.app import regions_records
 from graftviz.app.material import UPLOAD
-from graftviz.app.models import ShownModel, check_size, grid_model, uploaded_model
+from graftviz.app.models import ShownModel, grid_model, uploaded_model
 from graftviz.app.regions import GRID, RUN, RegionOptions, RegionState, question_of
 from graftviz.app.regions_records import (
     AnsweredStep,
@@ -110,7 +110,7 @@ def test_refusal_of_large_model_names_the_command_line() -> None:
     model = grid_model(2, 1.0, 1.0, 0).model
     large = type(model)(np.full(4000, 1), chain, np.zeros(4000 + 3999))
     with pytest.raises(InputError, match="graftviz local"):
-        check_size(large)
+        uploaded_model(large)
 
 
 def test_picture_depends_on_seed_and_not_on_strengths() -> None:
