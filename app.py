@@ -4,7 +4,7 @@ import streamlit as st
 
 from graftviz.app import ASSETS
 from graftviz.app.boundary import page_boundary
-from graftviz.app.frame.teaching import follow_teaching, show_guide, show_presenter
+from graftviz.app.frame import follow_teaching, show_guide, show_presenter
 from graftviz.app.session import begin_session
 
 # Processes that multiprocessing starts import this file under another name.

@@ -2,17 +2,14 @@
 
 import streamlit as st
 
-from graftviz.app.budget.panels import budget_files, budget_menu, show_charts, show_choices
-from graftviz.app.budget.state import BudgetState
-from graftviz.app.frame.compiling import engine_is_ready
-from graftviz.app.frame.engine import enter_page
-from graftviz.app.frame.header import Header, follow_address, write_address
-from graftviz.app.frame.live import live_run
-from graftviz.app.frame.panels import show_notices
-from graftviz.app.frame.run_files import run_note
-from graftviz.app.frame.upload import show_upload
-from graftviz.app.frame.view import BUDGET
+from graftviz.app.budget import BudgetState, budget_files, budget_menu, show_charts, show_choices
+from graftviz.app.controls import show_notices
+from graftviz.app.engine import engine_is_ready, enter_page
+from graftviz.app.files import run_note
+from graftviz.app.frame import Header, follow_address, write_address
 from graftviz.app.session import page_state
+from graftviz.app.upload import show_upload
+from graftviz.app.view import BUDGET, live_run
 from graftviz.reports.words.learners import cost_sentence
 
 engine = enter_page("budget")

@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from graftviz.app.dynamics.panels import (
+from graftviz.app.dynamics import DynamicsState
+from graftviz.app.dynamics_panels import (
     dynamics_files,
     dynamics_menu,
     show_choices,
@@ -10,14 +11,11 @@ from graftviz.app.dynamics.panels import (
     show_messages,
     show_upload,
 )
-from graftviz.app.dynamics.state import DynamicsState
-from graftviz.app.frame.compiling import engine_is_ready
-from graftviz.app.frame.engine import enter_page
-from graftviz.app.frame.header import Header, follow_address, write_address
-from graftviz.app.frame.live import live_run
-from graftviz.app.frame.run_files import run_note
-from graftviz.app.frame.view import DYNAMICS
+from graftviz.app.engine import engine_is_ready, enter_page
+from graftviz.app.files import run_note
+from graftviz.app.frame import Header, follow_address, write_address
 from graftviz.app.session import page_state
+from graftviz.app.view import DYNAMICS, live_run
 
 engine = enter_page("dynamics")
 state = page_state("dynamics", DynamicsState)

@@ -2,33 +2,36 @@
 
 import streamlit as st
 
-from graftviz.app.frame.compiling import LONG_SECONDS, engine_is_ready, show_engine, show_recorded
-from graftviz.app.frame.engine import enter_page
-from graftviz.app.frame.header import Header, follow_address, write_address
-from graftviz.app.frame.run_files import run_files, run_note
-from graftviz.app.frame.upload import show_upload
-from graftviz.app.frame.view import PLAYER
-from graftviz.app.grow.analysis import (
-    grow_texts,
-    show_comparison,
-    show_path,
-    show_samples,
-    show_stability,
+from graftviz.app.engine import (
+    LONG_SECONDS,
+    engine_is_ready,
+    enter_page,
+    show_engine,
+    show_recorded,
 )
-from graftviz.app.grow.live import live_player
-from graftviz.app.grow.not_found import show_not_found
-from graftviz.app.grow.panels import (
-    INSPECT,
+from graftviz.app.files import run_files, run_note
+from graftviz.app.frame import Header, follow_address, write_address
+from graftviz.app.grow import (
     grow_menu,
+    grow_state,
+    grow_texts,
+    live_player,
     show_branch_bar,
     show_choices,
     show_class_questions,
     show_grow_notices,
     show_tour,
+)
+from graftviz.app.grow_analysis import (
+    INSPECT,
+    show_comparison,
+    show_open_panel,
+    show_stability,
     tools,
 )
-from graftviz.app.grow.state import grow_state
-from graftviz.app.inspect.state import inspect_state
+from graftviz.app.inspect import inspect_state
+from graftviz.app.upload import show_upload
+from graftviz.app.view import PLAYER
 from graftviz.reports.texts import catalogue
 
 engine = enter_page("grow")
@@ -53,9 +56,7 @@ if state.has_engine or shows_run:
         show_branch_bar(state)
         show_comparison(state)
         show_stability(state)
-    show_path(state)
-    show_samples(state)
-    show_not_found(state)
+    show_open_panel(state)
     live_player(state)
     PLAYER.load()
     with header.tools:

@@ -2,19 +2,18 @@
 
 import streamlit as st
 
-from graftviz.app.frame.compiling import engine_is_ready
-from graftviz.app.frame.engine import warm_up
-from graftviz.app.frame.header import Header, follow_address, handed_models
-from graftviz.app.frame.view import INSPECT
-from graftviz.app.inspect.panels import (
+from graftviz.app.engine import engine_is_ready, warm_up
+from graftviz.app.frame import Header, follow_address, handed_models
+from graftviz.app.inspect import inspect_state
+from graftviz.app.inspect_panels import (
     show_drawing,
     show_file,
     show_inspection,
     show_messages,
     show_sources,
 )
-from graftviz.app.inspect.state import inspect_state
 from graftviz.app.session import begin_with_app
+from graftviz.app.view import INSPECT
 
 begin_with_app("inspect")
 engine = warm_up()  # the page opens while kernels of its own are compiled

@@ -2,12 +2,11 @@
 
 import streamlit as st
 
-from graftviz.app.frame.header import Header
-from graftviz.app.frame.lessons import show_glossary, show_lesson, show_overview
-from graftviz.app.frame.panels import show_warnings
-from graftviz.app.frame.teaching import teaching_query, without_teaching
-from graftviz.app.frame.url_state import LinkReader
+from graftviz.app.controls import show_warnings
+from graftviz.app.frame import Header, teaching_query, without_teaching
+from graftviz.app.lessons import show_glossary, show_lesson, show_overview
 from graftviz.app.session import begin_with_app
+from graftviz.app.url import LinkReader
 from graftviz.reports.words.lessons import LESSONS
 
 begin_with_app("lessons")

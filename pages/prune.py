@@ -2,16 +2,13 @@
 
 import streamlit as st
 
-from graftviz.app.frame.compiling import engine_is_ready
-from graftviz.app.frame.engine import enter_page
-from graftviz.app.frame.header import Header, follow_address, write_address
-from graftviz.app.frame.live import show_runs
-from graftviz.app.frame.panels import show_notices
-from graftviz.app.frame.run_files import run_files, run_menu, run_note
-from graftviz.app.frame.upload import show_upload
-from graftviz.app.frame.view import PRUNE
-from graftviz.app.prune.panels import show_pruning_choices
-from graftviz.app.prune.state import prune_state
+from graftviz.app.controls import show_notices
+from graftviz.app.engine import engine_is_ready, enter_page
+from graftviz.app.files import run_files, run_menu, run_note
+from graftviz.app.frame import Header, follow_address, write_address
+from graftviz.app.prune import prune_state, show_pruning_choices
+from graftviz.app.upload import show_upload
+from graftviz.app.view import PRUNE, show_runs
 
 engine = enter_page("prune")
 state = prune_state()

@@ -2,16 +2,19 @@
 
 import streamlit as st
 
-from graftviz.app.frame.compiling import engine_is_ready, show_engine
-from graftviz.app.frame.engine import enter_page
-from graftviz.app.frame.header import Header, follow_address, write_address
-from graftviz.app.frame.live import show_runs
-from graftviz.app.frame.run_files import run_menu, run_note
-from graftviz.app.frame.upload import show_upload
-from graftviz.app.frame.view import RACE
-from graftviz.app.grow.state import opened_grow_state
-from graftviz.app.race.panels import COMPILING, race_files, show_race_choices, show_race_messages
-from graftviz.app.race.state import race_state
+from graftviz.app.engine import engine_is_ready, enter_page, show_engine
+from graftviz.app.files import run_menu, run_note
+from graftviz.app.frame import Header, follow_address, write_address
+from graftviz.app.grow import opened_grow_state
+from graftviz.app.race import (
+    COMPILING,
+    race_files,
+    race_state,
+    show_race_choices,
+    show_race_messages,
+)
+from graftviz.app.upload import show_upload
+from graftviz.app.view import RACE, show_runs
 
 engine = enter_page("race")
 state = race_state(opened_grow_state())

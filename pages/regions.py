@@ -2,12 +2,11 @@
 
 import streamlit as st
 
-from graftviz.app.frame.compiling import engine_is_ready
-from graftviz.app.frame.engine import enter_page
-from graftviz.app.frame.header import Header, follow_address, write_address
-from graftviz.app.frame.panels import show_notices
-from graftviz.app.frame.view import REGION
-from graftviz.app.regions.panels import (
+from graftviz.app.controls import show_notices
+from graftviz.app.engine import engine_is_ready, enter_page
+from graftviz.app.frame import Header, follow_address, write_address
+from graftviz.app.regions import (
+    RegionState,
     live_region,
     region_files,
     region_menu,
@@ -15,8 +14,8 @@ from graftviz.app.regions.panels import (
     show_model_choice,
     show_upload,
 )
-from graftviz.app.regions.state import RegionState
 from graftviz.app.session import page_state
+from graftviz.app.view import REGION
 
 engine = enter_page("regions")
 state = page_state("regions", RegionState)

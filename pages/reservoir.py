@@ -2,13 +2,11 @@
 
 import streamlit as st
 
-from graftviz.app.frame.compiling import engine_is_ready
-from graftviz.app.frame.engine import enter_page
-from graftviz.app.frame.header import Header, follow_address, write_address
-from graftviz.app.frame.panels import show_warnings
-from graftviz.app.frame.state import OptionsPage
-from graftviz.app.reservoir.options import ReservoirOptions
-from graftviz.app.reservoir.panels import (
+from graftviz.app.controls import show_warnings
+from graftviz.app.engine import engine_is_ready, enter_page
+from graftviz.app.frame import Header, follow_address, write_address
+from graftviz.app.reservoir import (
+    ReservoirOptions,
     reservoir_files,
     reservoir_menu,
     show_activation,
@@ -17,9 +15,10 @@ from graftviz.app.reservoir.panels import (
     show_simulation,
 )
 from graftviz.app.session import page_state
+from graftviz.app.state import PageState
 
 engine = enter_page("reservoir")
-state = page_state("reservoir", lambda: OptionsPage(ReservoirOptions))
+state = page_state("reservoir", lambda: PageState(ReservoirOptions))
 follow_address(state, "reservoir")
 header = Header("reservoir")
 with st.sidebar:

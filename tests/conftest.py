@@ -82,7 +82,7 @@ def references() -> list[logging.LogRecord]:
 @pytest.fixture(autouse=True)
 def _no_unexpected_errors(references: list[logging.LogRecord]) -> Iterator[None]:
     """Fail a test in which a page caught an unexpected error, as the page only shows a sentence."""
-    if (module := sys.modules.get("graftviz.app.references")) is not None:
+    if (module := sys.modules.get("graftviz.app.jobs")) is not None:
         module._logged.clear()  # an error of an earlier test would not be logged again
     handler = _References()
     handler.records = references

@@ -20,7 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from graftviz.app.references import log_exception
+from graftviz.app.jobs import log_exception
 from graftviz.utils.errors import InputError
 from graftviz.utils.wording import plain
 

@@ -1,15 +1,211 @@
-"""Jobs: long computations that the engine threads advance in slices."""
+"""Jobs: long computations, and the executor that advances those of all sessions in turns.
+
+One thread per core serves the queues of the sessions round robin, in slices of 20 ms, so a session
+with six runs has as much of the machine as a session with one. Streamlit is not imported here.
+"""
 
 from __future__ import annotations
 
+import logging
+import secrets
+import sys
 import threading
 import time
+import traceback
+from collections import deque
 from collections.abc import Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 from weakref import WeakSet
 
-from graftviz.app.executor import Queue
+from joblib import cpu_count
+
 from graftviz.utils.errors import InputError
+
+_SAME_ERROR = 60.0
+_logged: dict[tuple[Any, ...], tuple[str, float]] = {}  # type and place → reference, and when
+
+
+def log_exception(log: logging.Logger, what: str) -> str:
+    """Log the exception that is being handled with its traceback; return a short reference.
+
+    Parts of a page run every second: an exception of the same type and place as one of the last
+    minute has its reference, and is not logged again.
+    """
+    kind, _, trace = sys.exc_info()
+    *_, (frame, line) = traceback.walk_tb(trace)
+    place, now = (kind, frame.f_code.co_filename, line), time.monotonic()
+    reference, since = _logged.get(place, ("", 0.0))
+    if not reference or now - since >= _SAME_ERROR:
+        reference = secrets.token_hex(3)
+        _logged[place] = reference, now
+        log.exception("%s (reference %s).", what, reference)
+    return reference
+
+
+# ------------------------------------------------------------------------------------- the executor
+
+
+SLICE_SECONDS = 0.02
+log = logging.getLogger(__name__)
+
+
+class Task(Protocol):
+    """Computation that is advanced in slices."""
+
+    def work(self, until: float) -> bool:
+        """Work until about `until` (of ``time.perf_counter``); True if there is more to do now."""
+
+    def fail(self, reference: str) -> None:
+        """Record that `work` raised; `reference` identifies the traceback in the log."""
+
+
+class Queue:
+    """Tasks of one session, of which one is advanced at a time.
+
+    Made by :meth:`Executor.queue`.
+
+    Attributes
+    ----------
+    tasks : deque of Task
+        Waiting tasks, in the order of their turns.
+    running : Task or None
+        The task that is being advanced.
+    is_resubmitted : bool
+        Whether the running task was submitted again.
+    closed : bool
+        Whether tasks are refused.
+    """
+
+    def __init__(self, executor: Executor) -> None:
+        self.tasks: deque[Task] = deque()
+        self.running: Task | None = None
+        self.is_resubmitted = False
+        self.closed = False
+        self._executor = executor
+
+    def submit(self, task: Task) -> None:
+        """Add a task; no effect if it waits already, or if the queue is closed."""
+        with self._executor.change:
+            if self._executor.closed or self.closed:
+                return
+            if task is self.running:
+                self.is_resubmitted = True
+            elif task not in self.tasks:
+                self.tasks.append(task)
+                self._executor.admit(self)
+
+    def withdraw(self, task: Task) -> None:
+        """Remove a task; a running slice is not interrupted."""
+        with self._executor.change:
+            if task is self.running:
+                self.is_resubmitted = False
+            elif task in self.tasks:
+                self.tasks.remove(task)
+
+    def close(self) -> None:
+        """Remove all tasks, and refuse others until `closed` is false again."""
+        with self._executor.change:
+            self.closed, self.is_resubmitted = True, False
+            self.tasks.clear()
+
+
+class Executor:
+    """Threads that advance the tasks of all queues in turns.
+
+    The threads start with the first task and sleep while there is none.
+
+    Parameters
+    ----------
+    threads : int or None
+        None: one per core that this process may use.
+    slice_seconds : float
+        Time after which a task gives way to the next queue. A single step that takes longer is not
+        interrupted.
+
+    Attributes
+    ----------
+    change : threading.Condition
+        Held while queues are read or changed.
+    closed : bool
+        Whether the threads end.
+    """
+
+    def __init__(self, threads: int | None = None, slice_seconds: float = SLICE_SECONDS) -> None:
+        self.change = threading.Condition()
+        self.closed = False
+        self._count = threads or cpu_count()
+        self._slice_seconds = slice_seconds
+        self._waiting: deque[Queue] = deque()  # queues with tasks of which none is running
+        self._threads: list[threading.Thread] = []
+
+    def queue(self) -> Queue:
+        """Return a new queue."""
+        return Queue(self)
+
+    def close(self, timeout: float = 5.0) -> None:
+        """Let running slices end, drop all tasks and end the threads."""
+        with self.change:
+            self.closed = True
+            self._waiting.clear()
+            self.change.notify_all()
+        for thread in self._threads:
+            thread.join(timeout)
+
+    def admit(self, queue: Queue) -> None:
+        """Let a queue with tasks wait for its turn, unless it does or is being served."""
+        if queue.running is None and queue not in self._waiting:
+            self._waiting.append(queue)
+            self._start_threads()
+            self.change.notify()
+
+    def _start_threads(self) -> None:
+        while len(self._threads) < self._count:
+            name = f"graftviz-engine-{len(self._threads)}"
+            thread = threading.Thread(target=self._serve, name=name, daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _serve(self) -> None:
+        while self._serve_next():
+            pass
+
+    def _serve_next(self) -> bool:
+        """Advance the next task by a slice; False at the end.
+
+        A thread that sleeps refers to no task, so that ended sessions are released.
+        """
+        with self.change:
+            self.change.wait_for(lambda: self._waiting or self.closed)
+            if self.closed:
+                return False
+            queue = self._waiting.popleft()
+            if not queue.tasks:  # they were withdrawn
+                return True
+            task = queue.running = queue.tasks.popleft()
+        has_more = self._advance(task)
+        with self.change:
+            has_more = (has_more and not queue.closed) or queue.is_resubmitted
+            queue.running, queue.is_resubmitted = None, False
+            if has_more and not self.closed:
+                queue.tasks.append(task)
+            if queue.tasks:
+                self.admit(queue)
+        return True
+
+    def _advance(self, task: Task) -> bool:
+        """Let a task work for a slice; return whether it has more to do now.
+
+        A task that raises has failed; the thread and other tasks continue.
+        """
+        try:
+            return task.work(time.perf_counter() + self._slice_seconds)
+        except Exception:  # noqa: BLE001 (logged with a reference)
+            task.fail(log_exception(log, "A run stopped with an unexpected error"))
+            return False
+
+
+# ----------------------------------------------------------------------------------------- the jobs
+
 
 DOWNLOAD_WAIT = 120.0  # seconds a download waits for the end; then it holds the values so far
 EVERYTHING = 1 << 60

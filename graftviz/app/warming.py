@@ -11,11 +11,9 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
+from graftviz.app.jobs import Executor
 from graftviz.app.material import PAGE_PRESET, automatic_values, prepare
-from graftviz.app.player.budget_records import bounded_run
-from graftviz.app.player.dynamics_records import run_progress
-from graftviz.app.player.recorders import RunRecorder, compiled
-from graftviz.app.player.region_records import RegionQuery, Rule, answering, growing
+from graftviz.app.runs import PlayerRun, compiled
 from graftviz.data.sets.registry import dense_network, load_dataset
 from graftviz.data.synthetic.graphs import grid_graph, ising_grid
 from graftviz.data.synthetic.potentials import random_model
@@ -24,15 +22,24 @@ from graftviz.dynamics.measuring import (
     Counts,
     DynamicsPlan,
     generated_series,
+    learning,
     measuring_curves,
     regress_all,
 )
 from graftviz.evaluation.race import small_data, warm_up
 from graftviz.evaluation.reservoir import ranked_steps, simulated_ranks
-from graftviz.evaluation.tradeoff import BOUNDS, measuring_path
+from graftviz.evaluation.tradeoff import BOUNDS, measuring, measuring_path
+from graftviz.inference.exact.ordering import junction_tree_of
+from graftviz.inference.likelihood import nll
 from graftviz.inference.local.influence import influence_of
-from graftviz.inference.local.local_model import CUTS
-from graftviz.inference.local.marginal import local_marginal, promising_query
+from graftviz.inference.local.local_model import CUTS, Cut, region_marginal
+from graftviz.inference.local.marginal import (
+    Expansion,
+    grow_region,
+    local_marginal,
+    promising_query,
+)
+from graftviz.inference.methods import infer
 from graftviz.inference.queries import CHOICES, answer_steps
 from graftviz.learning.base import Learner
 from graftviz.learning.bounded.bounded_inference import BoundedInference, Complexity
@@ -40,7 +47,7 @@ from graftviz.learning.grafting.best_choice import BestChoice
 from graftviz.learning.pruning.forced_pruning import ForcedPruning, Heuristic
 from graftviz.learning.registry import learner_class, learner_names
 from graftviz.model.pairwise import PairwiseModel
-from graftviz.reports.layout import static_layout
+from graftviz.reports.layout import layout_near, static_layout
 from graftviz.reports.replay.records import answer
 from graftviz.reports.results import Run
 from graftviz.reports.words.regions import SMALLEST_TOLERANCE
@@ -104,14 +111,10 @@ def page_jobs() -> dict[str, KernelJob]:
     }
 
 
-def every_job() -> list[KernelJob]:
-    """Return the jobs that together compile all kernels."""
-    return [*first_jobs(), *later_jobs(), *page_jobs().values()]
-
-
 def missing_jobs() -> list[KernelJob]:
-    """Return the jobs that were not done with these sources."""
-    return [job for job in every_job() if not is_compiled(job.name)]
+    """Return the jobs that were not done with these sources; all of them compile all kernels."""
+    jobs = (*first_jobs(), *later_jobs(), *page_jobs().values())
+    return [job for job in jobs if not is_compiled(job.name)]
 
 
 def _others(cls: type[Learner]) -> list[Learner]:
@@ -143,12 +146,12 @@ def _learn(*learners: Learner) -> None:
 def _watch(learner: Learner, *, knows_truth: bool) -> None:
     material = prepare(small_data(knows_truth=knows_truth), seed=0)
     run = Run(material.train, learner.for_warm_up(), test=material.test, truth=material.truth)
-    recorder = RunRecorder(run, material, "warm-up")
+    recorded = PlayerRun(run, material, "warm-up", Executor().queue())
     automatic_values(learner, material)
-    steps = len(list(recorder.records()))
-    recorder.answer({"kind": "node", "i": 0, "t": steps})
-    recorder.answer({"kind": "pair", "i": 0, "j": 1, "t": 0})
-    recorder.result()
+    steps = len(list(recorded.records()))
+    recorded.answer({"kind": "node", "i": 0, "t": steps})
+    recorded.answer({"kind": "pair", "i": 0, "j": 1, "t": 0})
+    recorded.result()
 
 
 def _grow_certified() -> None:
@@ -160,8 +163,8 @@ def _grow_certified() -> None:
             pass
         for t, cut in product((1, len(run.steps)), CUTS):
             for i in range(run.table.n_variables):
-                wish = {"cut": cut, "tolerance": SMALLEST_TOLERANCE}
-                answer(run, {"kind": "node", "i": i, "t": t, "region": wish})
+                region = {"cut": cut, "tolerance": SMALLEST_TOLERANCE}
+                answer(run, {"kind": "node", "i": i, "t": t, "region": region})
         for t, step in enumerate(run.steps, start=1):
             i, j, _ = step.activated[0]
             answer(run, {"kind": "edge", "i": i, "j": j, "t": t, "effect": True})
@@ -185,15 +188,22 @@ def warm_inspection() -> None:
 
 def warm_regions() -> None:
     """Grow regions by every rule, and compute marginals of the whole model."""
-    rules: tuple[Rule, ...] = (("greedy", "drop"), ("greedy", "mean-field"), ("norm", "drop"))
+    rules: tuple[tuple[Expansion, Cut], ...] = (
+        ("greedy", "drop"),
+        ("greedy", "mean-field"),
+        ("norm", "drop"),
+    )
     sizes = np.random.default_rng(0).integers(2, 4, size=9)
     grid = ising_grid(3, 3, field=1.0, coupling=0.3, seed=0)
     for model in (grid, random_model(grid_graph(3, 3).edges, sizes, seed=0)):
         for expansion, cut in rules:
-            deque(growing(model, RegionQuery(4, expansion, cut, 0.0, 4, 0)), maxlen=0)
+            options: dict[str, Any] = {"expansion": expansion, "cut": cut, "max_size": 4}
+            for step in grow_region(model, 4, tolerance=0.0, **options):
+                region_marginal(model, step.nodes, 4, cut)
         promising_query(model)
         influence_of(model)
-        deque(answering(model), maxlen=0)
+        infer(model, "bp")
+        infer(model, "exact")
     static_layout(3, np.array([[0, 1], [1, 2]]))
 
 
@@ -210,8 +220,15 @@ def warm_budget() -> None:
     train, test = data.table.split(test_fraction=data.test_fraction, seed=0)
     places = static_layout(5, np.array([[0, 1]]))
     for complexity, lam2 in product(get_args(Complexity), (0.0, 0.01)):
-        learner = BoundedInference(complexity, BOUNDS[complexity].usual, lam2=lam2, lam1=lam2)
-        deque(bounded_run(train, test, places, learner), maxlen=0)
+        bound = BOUNDS[complexity]
+        learner = BoundedInference(complexity, bound.usual, lam2=lam2, lam1=lam2)
+        run = Run(train, learner, seed=0)
+        while run.advance():
+            nll(run.steps[-1].model(), test)
+        model = run.result().model
+        layout_near(places[:2], np.array([[0, 1]]))
+        junction_tree_of(5, model.edges, np.arange(5))
+        deque(measuring(model, test, "bounded", bound.usual, bound.method), maxlen=0)
     for method in sorted({bounds.method for bounds in BOUNDS.values()}):
         deque(measuring_path(train, test, method=method), maxlen=0)
 
@@ -224,7 +241,7 @@ def warm_dynamics() -> None:
         sparse: dict[str, Any] = {"solver": solver, "parents": 2}
         learner = cls(**(sparse if issubclass(cls, SolverOptions) else {}))
         wiring = "truth" if name == "enforcing" else ""
-        deque(run_progress(small, DynamicsPlan(learner, 0, wiring)), maxlen=0)
+        deque(learning(small, DynamicsPlan(learner, 0, wiring)), maxlen=0)
         if has_seeds(learner):
             counts = Counts(learner, (1, 2), (1, 2))
             for regressions in filter(None, regress_all(small.train, learner)):

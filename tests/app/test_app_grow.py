@@ -18,11 +18,11 @@ from fakes import clear_jobs
 from streamlit.testing.v1 import AppTest
 
 from graftviz import LamPath
-from graftviz.app import run_limits
-from graftviz.app.frame.controls import AUTO
-from graftviz.app.frame.run_files import build_edges, build_file, run_files
-from graftviz.app.grow import analysis
-from graftviz.app.grow.analysis import clicked_point, path_of, stability_json
+from graftviz.app import grow_analysis, material
+from graftviz.app.controls import AUTO
+from graftviz.app.files import build_edges, build_file, run_files
+from graftviz.app.grow import stability_json
+from graftviz.app.grow_analysis import clicked_point, path_of
 from graftviz.app.jobs import EVERYTHING
 from graftviz.evaluation.selection.path import lam_path_steps
 from graftviz.learning.registry import learner_class, learner_names
@@ -78,7 +78,7 @@ def finished_header(app: AppTest) -> dict[str, Any]:
     run = state_of(app).run
     run.grant()
     assert run.wait_for_end(120)
-    return dict(json.loads(run.recorder.header_json))
+    return dict(json.loads(run.header_json))
 
 
 def finished(app: AppTest) -> dict[str, Any]:
@@ -149,10 +149,10 @@ def test_comparison_with_preset_best_is_opened_and_closed_by_one_click() -> None
     state = state_of(app)
     assert query_of(app)["compare"] == "best"
     assert state.ghost is paper
-    assert state.run.recorder.run.learner.preset == "best"
+    assert state.run.run.learner.preset == "best"
     paper.grant()
     assert paper.wait_for_end(60)
-    best_end, paper_end = finished(app)["outcome"], json.loads(paper.recorder.outcome_json)
+    best_end, paper_end = finished(app)["outcome"], json.loads(paper.outcome_json)
     app.run()
     text = "\n".join(element.value for element in app.markdown)
     for name, outcome in (("paper", paper_end), ("best", best_end)):
@@ -288,7 +288,7 @@ def test_a_path_in_progress_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
                 paused.set()
                 assert resume.wait(60)
 
-    monkeypatch.setattr(analysis, "lam_path_steps", paused_steps)
+    monkeypatch.setattr(grow_analysis, "lam_path_steps", paused_steps)
     clear_jobs()
     app = open_app(data="survey")
     try:
@@ -305,7 +305,7 @@ def test_a_path_in_progress_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_run_beyond_budget_needs_confirmation(monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_app(data="karate")
     before = state_of(app).run
-    monkeypatch.setattr(run_limits, "ASK_SECONDS", 1e-9)
+    monkeypatch.setattr(material, "ASK_SECONDS", 1e-9)
     app.slider(key="option.alpha").set_value(0.5).run()
     assert "This run will take about" in sentences(app)
     assert "Limit: 1e-09 s" in sentences(app)
@@ -323,7 +323,7 @@ def test_run_beyond_budget_needs_confirmation(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_first_run_beyond_budget_needs_confirmation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_limits, "ASK_BYTES", 0.0)
+    monkeypatch.setattr(material, "ASK_BYTES", 0.0)
     app = open_app(data="karate")
     assert "Limit: " in sentences(app)
     assert state_of(app).run is None

@@ -186,7 +186,7 @@ def test_edges_of_a_file_are_filtered_by_step() -> None:
     app.slider(key="inspect.drawn.steps.3").set_value((1, 2))
     run_until_done(app)
     assert "1 of 2 edges match the filter." in texts(app)
-    assert state_of(app).shown().picture.numbers.tolist() == [1]
+    assert state_of(app).inspected().picture.numbers.tolist() == [1]
 
 
 def test_models_of_one_and_of_two_variables_are_shown() -> None:
@@ -213,14 +213,14 @@ def test_graph_is_filtered_and_shown_as_matrix() -> None:
     steps = np.array(state.loaded.steps)
     norms = state.loaded.model.edge_norms()
     matches = (steps >= 2) & (steps <= 15) & (norms >= 0.3 * norms.max())
-    picture = state.shown().picture
+    picture = state.inspected().picture
     assert picture.centre == 0
     assert set(picture.numbers.tolist()) <= set(np.flatnonzero(matches).tolist())
     assert f"{int(matches.sum())} of {len(matches)} edges match the filter." in texts(app)
     assert "the selected one and those at most 1 edge away" in texts(app)
     app.slider(key="inspect.drawn.depth").set_value(0)
     run_until_done(app)
-    assert set(state_of(app).shown().picture.numbers.tolist()) == set(np.flatnonzero(matches))
+    assert set(state_of(app).inspected().picture.numbers.tolist()) == set(np.flatnonzero(matches))
     app.slider(key=f"inspect.drawn.steps.{steps.max()}").set_value((1, int(steps.max())))
     run_until_done(app)
     app.slider(key="inspect.drawn.weight_from").set_value(0.0)
@@ -238,7 +238,7 @@ def test_neighbourhood_needs_selected_node() -> None:
     app = open_inspect(data="karate", learner="chow-liu", depth="2", steps="a")
     assert "Select a node to draw its neighbourhood." in texts(app)
     assert "Steps are written as 3-20" in texts(app)
-    assert len(state_of(app).shown().picture.nodes) == 34
+    assert len(state_of(app).inspected().picture.nodes) == 34
 
 
 def test_a_query_and_an_evidence_file() -> None:
@@ -265,7 +265,7 @@ def test_a_query_and_an_evidence_file() -> None:
 
 
 def test_groups_of_rows_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graftviz.app.inspect.groups.PERMUTATIONS", (9, 199))
+    monkeypatch.setattr("graftviz.app.inspect_groups.PERMUTATIONS", (9, 199))
     app = open_inspect(data="survey", learner="chow-liu")
     app.selectbox(key="inspect.groups.column..11").set_value(7).run()
     app.select_slider(key="inspect.groups.permutations").set_value(9).run()

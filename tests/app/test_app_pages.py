@@ -14,16 +14,13 @@ from app_pages import FIRST_OF_SERVER, open_page, page_at, query_of, run_while, 
 from streamlit.testing.v1 import AppTest
 from waiting import wait_until
 
-from graftviz.app.dynamics.panels import build_result, final_result
-from graftviz.app.executor import Executor
-from graftviz.app.frame import jobs
-from graftviz.app.frame.jobs import Job
-from graftviz.app.frame.live import run_message
-from graftviz.app.frame.view import Mailbox
-from graftviz.app.player.models import ShownModel
-from graftviz.app.player.region_records import Grown, RegionQuery, growing
-from graftviz.app.regions import state as region_state
-from graftviz.app.regions.state import region_message
+from graftviz.app import regions, session
+from graftviz.app.dynamics_panels import build_result, final_result
+from graftviz.app.jobs import Executor, Job
+from graftviz.app.models import ShownModel
+from graftviz.app.regions import region_message
+from graftviz.app.regions_records import Grown, RegionQuery, growing
+from graftviz.app.view import Inbox, run_message
 from graftviz.learning.registry import learner_names
 from graftviz.reports.files.dynamics_files import matrix_csv
 
@@ -32,7 +29,7 @@ def shown(app: AppTest, page: str) -> dict[str, Any]:
     """Return the message to the browser about the shown run, after its end."""
     state = app.session_state[page]
     state.run.wait_for_end(60)
-    return json.loads(run_message(state, Mailbox()))
+    return json.loads(run_message(state, Inbox()))
 
 
 def test_bound_below_every_model_is_reported_and_next_choice_learns() -> None:
@@ -58,8 +55,8 @@ def test_charts_name_best_learner_after_all_measurements() -> None:
 
 @pytest.mark.parametrize("page", ["budget", "dynamics"])
 def test_slow_first_value_is_shown_when_ready(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "_AT_ONCE", 0.0)
-    monkeypatch.setattr(jobs, "_FIRST_VALUE", 0.001)
+    monkeypatch.setattr(session, "_AT_ONCE", 0.0)
+    monkeypatch.setattr(session, "_FIRST_VALUE", 0.001)
     app = open_page(page, seed="4711")
     assert not [info.value for info in app.info if "Computing" in info.value]
     assert any(part.proto.component_name.endswith(page) for part in app.get("bidi_component"))
@@ -108,7 +105,7 @@ def test_every_learner_can_race(name: str) -> None:
     run = app.session_state["race"].entries[1].run
     assert run.wait(1, 120)
     assert run.failure == ""
-    assert run.recorder.run.learner.name == name
+    assert run.run.learner.name == name
     assert len(app.session_state["race"].race().courses) >= 1
     assert query_of(app)["r2"] == name
 
@@ -290,7 +287,7 @@ def test_methods_and_curves_are_measured_and_saved() -> None:
 
 
 def test_long_dynamics_run_needs_confirmation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graftviz.app.dynamics.options.ASK_SECONDS", 1e-9)
+    monkeypatch.setattr("graftviz.app.dynamics.ASK_SECONDS", 1e-9)
     app = open_page("dynamics", **SMALL, seed="9")
     assert "Not started" in sentences(app)
     assert app.session_state["dynamics"].run is None
@@ -344,15 +341,15 @@ AT_ONCE = 0.05  # seconds; shorter than on the page
 
 def complete_picture(app: AppTest, wait: float = 60.0) -> dict[str, Any]:
     """Request missing parts as a browser does; return the complete picture."""
-    state, mail = app.session_state["regions"], Mailbox()
+    state, inbox = app.session_state["regions"], Inbox()
     known: dict[str, Any] = {}
     deadline = time.monotonic() + wait
     while True:
-        known |= json.loads(region_message(state, state.shown, mail))
+        known |= json.loads(region_message(state, state.shown, inbox))
         if not known["pending"] or time.monotonic() > deadline:
             assert not known["pending"]
             return known
-        mail.need = {"parts": known["pending"]}
+        inbox.need = {"parts": known["pending"]}
 
 
 def test_region_controls_change_picture_and_address() -> None:
@@ -394,9 +391,9 @@ def test_slow_region_is_shown_from_its_first_step(
         work.grant()
         return work
 
-    monkeypatch.setattr(region_state, "AT_ONCE", AT_ONCE)
-    monkeypatch.setattr(region_state, "region", slow)
-    picture = json.loads(region_message(state, state.shown, Mailbox()))
+    monkeypatch.setattr(regions, "AT_ONCE", AT_ONCE)
+    monkeypatch.setattr(regions, "region", slow)
+    picture = json.loads(region_message(state, state.shown, Inbox()))
     assert len(picture["region"]["steps"]) == 1
     assert not picture["region"]["done"]
     assert "region" in picture["pending"]

@@ -22,7 +22,7 @@ from table_cases import upload
 
 import graftviz as gv
 from graftviz import InputError, Result, read_table
-from graftviz.app.dynamics.panels import MOST_BYTES
+from graftviz.app.dynamics_panels import MOST_BYTES
 from graftviz.data.series.reading import read_series
 from graftviz.data.sets.files import read_positions, read_truth
 from graftviz.reports.files.table_csv import shown_cell

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from streamlit.testing.v1 import AppTest
 
-from graftviz.app.frame.controls import AUTO, round_steps, widget_for
+from graftviz.app.controls import AUTO, round_steps, widget_for
 from graftviz.utils.options import option, option_specs
 
 
@@ -78,7 +78,7 @@ PAGE = """
 import streamlit as st
 
 from graftviz.utils.options import option_specs
-from graftviz.app.frame.controls import show_options
+from graftviz.app.controls import show_options
 from tests.app.test_ui_controls import Everything
 
 values = st.session_state.setdefault(

@@ -16,17 +16,21 @@ import pytest
 from waiting import wait_until
 
 from graftviz import PairwiseMRF, infer, load_dataset
-from graftviz.app.executor import Executor
-from graftviz.app.frame.model_source import FILE
-from graftviz.app.grow.state import GrowState
-from graftviz.app.inspect import state as inspect_state
-from graftviz.app.inspect.group_state import GroupTables
-from graftviz.app.inspect.options import MOST_TARGETS
-from graftviz.app.inspect.queries import joint_frame, partition_words, query_formula
-from graftviz.app.inspect.results import matching_rows, model_files, state_names
-from graftviz.app.inspect.state import InspectedModel, InspectState
+from graftviz.app import inspect
+from graftviz.app.grow import GrowState
+from graftviz.app.inspect import MOST_TARGETS, InspectedModel, InspectState
+from graftviz.app.inspect_groups import GroupState, GroupTables
+from graftviz.app.inspect_panels import joint_frame, partition_words, query_formula
+from graftviz.app.inspect_results import (
+    inspect_message,
+    inspected_files,
+    matching_rows,
+    state_names,
+)
+from graftviz.app.jobs import Executor
 from graftviz.app.material import Upload, prepare
-from graftviz.app.player.models import Loaded, fingerprint_of
+from graftviz.app.models import FILE
+from graftviz.app.runs import Loaded, fingerprint_of
 from graftviz.inference.inspection import mutual_informations
 from graftviz.inference.queries import CHOICES, answer_steps
 from graftviz.reports.files.tables import edge_frame
@@ -131,7 +135,7 @@ def test_run_of_grow_page_is_inspected_at_its_shown_step(
     assert run is not None
     assert state.first.run is run
     assert state.first.learned.run is None  # no other run was started
-    step = run.recorder.run.steps[4]
+    step = run.run.steps[4]
     assert state.loaded.model.weights.tolist() == step.model().weights.tolist()
     assert state.loaded.title.endswith("step 5")
     assert len(state.loaded.steps or ()) == state.loaded.model.n_edges
@@ -202,7 +206,7 @@ def test_released_models_are_restored_with_all_choices(state: InspectState) -> N
     state.certify()
     assert state.region.wait_for_end(SOON), "the engine still holds the model"
     link, known, run = state.link(), state.loaded.fingerprint, state.first.run
-    parts = (state.loaded, state.picture(None), run.recorder.run)
+    parts = (state.loaded, state.picture(None), run.run)
     references = [weakref.ref(part) for part in parts]
     del parts
     state.forget()
@@ -288,8 +292,8 @@ def test_contradictory_evidence_is_removed_with_a_note(state: InspectState) -> N
     )
     for method in CHOICES:
         bring(state, model)
-        state.choose_method(method)
-        state.forget_evidence()
+        state.choose("method", method)
+        state.choose("evidence", {})
         for i, k in ((2, 1), (0, 1), (1, 0)):
             state.observe(i, k)
         assert state.answer(SOON)
@@ -315,7 +319,7 @@ def test_wide_model_is_answered_by_belief_propagation_with_a_note(
     assert state.answer(SOON)
     assert state.before.beliefs.method == "bp"
     assert "exact inference would take" in state.before.reason
-    state.choose_method("exact")
+    state.choose("method", "exact")
     assert state.answer(SOON)
     assert state.before.beliefs.method == "exact"
     assert state.before.reason == ""
@@ -328,14 +332,14 @@ def test_nothing_is_computed_twice(state: InspectState, monkeypatch: pytest.Monk
         begun.append(evidence)
         yield from answer_steps(model, evidence, method)
 
-    monkeypatch.setattr(inspect_state, "answer_steps", counted)
+    monkeypatch.setattr(inspect, "answer_steps", counted)
     bring(state, pair_model())
     for _ in range(3):
         assert state.answer(SOON)
     state.observe(0, 1)
     for _ in range(3):
         assert state.answer(SOON)
-    state.forget_evidence()
+    state.choose("evidence", {})
     assert state.answer(SOON)
     assert begun == [{}, {0: 1}]
 
@@ -376,11 +380,11 @@ def test_every_file_is_built(state: InspectState) -> None:
     state.answer(SOON)
     assert state.loaded is not None
     assert state.before is not None
-    shown = state.shown()
+    shown = state.inspected()
     assert shown is not None
-    contents = {file.name: file.build() for file in model_files(shown)}
+    contents = {file.name: file.build() for file in inspected_files(shown)}
     assert all(contents.values())
-    unanswered = model_files(InspectedModel(state.loaded, state.picture(None)))
+    unanswered = inspected_files(InspectedModel(state.loaded, state.picture(None)))
     assert len(unanswered) == len(contents)
     for file in unanswered:
         assert isinstance(file.build(), str | bytes)
@@ -391,7 +395,7 @@ def test_a_query_is_the_joint_distribution_given_the_evidence(state: InspectStat
     model = pair_model(n=5, states=3)
     bring(state, model)
     state.observe(4, 2)
-    state.choose_targets((3, 0))
+    state.choose("targets", (3, 0))
     job = state.joint
     assert job is not None
     assert job.wait_for_end(SOON)
@@ -405,22 +409,22 @@ def test_a_query_is_the_joint_distribution_given_the_evidence(state: InspectStat
         joint[states] = np.exp(weight)
     given = joint[..., 2].sum(axis=(1, 2)).T
     assert np.allclose(job.latest.table, given / given.sum())
-    frame = joint_frame(model, state.targets, job.latest.table, "p")
+    frame = joint_frame(model, state.values["targets"], job.latest.table, "p")
     assert frame.columns.tolist() == ["d", "a", "p"]
     assert frame.iloc[0].tolist()[:2] == ["2", "2"]
-    assert query_formula(model, state.targets, state.evidence) == "P(d, a | e = 2)"
-    state.choose_method("mean-field")
+    assert query_formula(model, state.values["targets"], state.evidence) == "P(d, a | e = 2)"
+    state.choose("method", "mean-field")
     assert state.joint is not job
     assert state.joint.wait_for_end(SOON)
     assert state.joint.latest.method == "mean-field"
-    state.choose_targets((4,))
+    state.choose("targets", (4,))
     assert state.joint.wait_for_end(SOON)
     assert "e is observed" in state.joint.failure
     bring(state, pair_model(states=9))
-    state.choose_targets((0, 1, 2, 3)[:MOST_TARGETS])
+    state.choose("targets", (0, 1, 2, 3)[:MOST_TARGETS])
     assert state.joint.wait_for_end(SOON)
     bring(state, pair_model(states=90))
-    state.choose_targets((0, 1))
+    state.choose("targets", (0, 1))
     assert state.joint.wait_for_end(SOON)
     assert "8,100 joint states" in state.joint.failure
 
@@ -432,7 +436,7 @@ def test_a_query_is_the_joint_distribution_given_the_evidence(state: InspectStat
 def test_log_z_is_labelled_with_its_method(state: InspectState, method: str, words: str) -> None:
     loop = {(0, 1): np.eye(2), (1, 2): np.eye(2), (0, 2): np.eye(2)}
     bring(state, PairwiseMRF.from_tables([np.zeros(2)] * 3, loop))
-    state.choose_method(method)
+    state.choose("method", method)
     state.observe(0, 1)
     assert state.answer(SOON)
     free, given = partition_words(state.before, state.after)
@@ -449,15 +453,15 @@ def test_nodes_are_coloured_by_community_and_by_state(state: InspectState) -> No
     assert state.answer(SOON)
 
     def record() -> dict[str, Any]:
-        shown = state.shown()
+        shown = state.inspected()
         assert shown is not None
-        return json.loads(state.message(shown))
+        return json.loads(inspect_message(state, shown))
 
     assert record()["groups"] == []
-    state.choose_drawn("colour", "state")
+    state.choose("colour", "state")
     assert record()["groups"] == [1] * 4
     assert record()["legend"]["groups"] == [[0, "0"], [1, "1"]]
-    state.choose_drawn("colour", "community")
+    state.choose("colour", "community")
     found = record()
     assert len(set(found["groups"])) == len(found["legend"]["groups"]) >= 1
     assert found["legend"]["groups"][0][1].startswith("community 1: ")
@@ -481,27 +485,28 @@ def test_edges_are_filtered_by_information(state: InspectState) -> None:
     )
     bring(state, model)
     assert state.answer(SOON)
-    state.choose_drawn("weight_from", 0.6)
-    assert state.shown().picture.edges.tolist() == [[2, 3]]
-    state.choose_drawn("filter_by", "information")
-    assert state.shown().picture.edges.tolist() == [[0, 1]]
+    state.choose("weight_from", 0.6)
+    assert state.inspected().picture.edges.tolist() == [[2, 3]]
+    state.choose("filter_by", "information")
+    assert state.inspected().picture.edges.tolist() == [[0, 1]]
 
 
 def test_a_comparison_of_groups_beyond_the_limits_is_refused(
-    state: InspectState, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    groups = GroupState()
     tables = GroupTables(load_dataset("survey").table)
-    state.groups.begin(tables)
-    job = state.groups.job(state.jobs)
+    groups.begin(tables)
+    job = groups.job()
     assert job is not None
-    assert state.groups.job(state.jobs) is job
-    state.groups.choose("permutations", 999)
-    assert state.groups.job(state.jobs) is None
+    assert groups.job() is job
+    groups.choose("permutations", 999)
+    assert groups.job() is None
     assert job.ended or not job.has_credit  # paused
-    monkeypatch.setattr("graftviz.app.inspect.group_state.MOST_SECONDS", 1.0)
-    state.groups.begin(tables)
-    assert "for 999 permutations; the limit" in state.groups.problem
-    assert state.groups.job(state.jobs) is None
+    monkeypatch.setattr("graftviz.app.inspect_groups.MOST_SECONDS", 1.0)
+    groups.begin(tables)
+    assert "for 999 permutations; the limit" in groups.problem
+    assert groups.job() is None
 
 
 def test_message_to_browser_is_plain_json(state: InspectState) -> None:
@@ -511,9 +516,9 @@ def test_message_to_browser_is_plain_json(state: InspectState) -> None:
     state.observe(1, 1)
     for selection in ((), (2,), (0, 1)):
         state.select(*selection)
-        shown = state.shown()
+        shown = state.inspected()
         assert shown is not None
-        text = state.message(shown)
+        text = inspect_message(state, shown)
         text.encode("utf-8", "replace")
         message = json.loads(text)
         assert message["names"] == list(names)

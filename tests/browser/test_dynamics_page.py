@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 from waiting import eventually
 
-from graftviz.app.dynamics.options import DynamicsOptions, plan_of
-from graftviz.app.dynamics.state import source
-from graftviz.app.player.dynamics_records import run_progress
+from graftviz.app.dynamics import DynamicsOptions, plan_of, run_progress, source
 
 pytestmark = pytest.mark.browser
 

@@ -10,11 +10,10 @@ import pytest
 from painting import painted, watch_painting
 
 from graftviz import load_dataset
-from graftviz.app.executor import Executor
-from graftviz.app.frame.live import runs_message
-from graftviz.app.frame.view import Mailbox
+from graftviz.app.jobs import Executor
 from graftviz.app.material import prepare
-from graftviz.app.prune.state import PruneState
+from graftviz.app.prune import PruneState
+from graftviz.app.view import Inbox, runs_message
 from graftviz.reports.replay.bundle import view_script, view_style
 
 pytestmark = pytest.mark.browser
@@ -39,7 +38,7 @@ def everything() -> Any:
     for run in state.runs.values():
         run.grant()
         assert run.wait_for_end(60)
-    return json.loads(runs_message(state, Mailbox(), "token"))
+    return json.loads(runs_message(state, Inbox(), "token"))
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ import pytest
 from waiting import eventually
 
 from graftviz import load_dataset
-from graftviz.app.executor import Executor
+from graftviz.app.jobs import Executor
 from graftviz.app.material import prepare
-from graftviz.app.race.state import RaceState
+from graftviz.app.race import RaceState
 from graftviz.evaluation.race import COLUMNS, Race, column_results
 
 pytestmark = pytest.mark.browser

@@ -12,7 +12,7 @@ from painting import painted, watch_painting
 from waiting import eventually
 
 from graftviz import local_marginal
-from graftviz.app.player.models import grid_model
+from graftviz.app.models import grid_model
 from graftviz.reports.replay.bundle import view_script
 from graftviz.reports.words.regions import bound_text
 

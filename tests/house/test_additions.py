@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 import graftviz.app
 import graftviz.learning.grafting
-from graftviz.app.frame.built_in import material
+from graftviz.app.session import material
 from graftviz.learning.registry import LEARNERS
 from graftviz.reports import texts
 

@@ -23,17 +23,15 @@ from graftviz import (
     local_marginal,
     read_model,
 )
-from graftviz.app.budget.options import BudgetOptions
-from graftviz.app.dynamics.options import DynamicsOptions, plan_of
-from graftviz.app.dynamics.state import source
-from graftviz.app.frame.url_state import parse_options_of, write_options_of
-from graftviz.app.grow.options import GrowOptions
+from graftviz.app.budget import BudgetOptions
+from graftviz.app.dynamics import DynamicsOptions, plan_of, source
+from graftviz.app.grow import GrowOptions
 from graftviz.app.material import PAGE_DATA, Material, default_options, prepare
-from graftviz.app.player.models import grid_model
-from graftviz.app.race.options import RaceOptions
-from graftviz.app.regions.options import RegionOptions
-from graftviz.app.reservoir.jobs import RUN_ALPHA
-from graftviz.app.reservoir.options import ReservoirOptions
+from graftviz.app.models import grid_model
+from graftviz.app.race import RaceOptions
+from graftviz.app.regions import RegionOptions
+from graftviz.app.reservoir import RUN_ALPHA, ReservoirOptions
+from graftviz.app.url import parse_options_of, write_options_of
 from graftviz.data.sets.registry import model_path
 from graftviz.data.synthetic.gibbs import sample_gibbs
 from graftviz.dynamics.measuring import Measured, measuring

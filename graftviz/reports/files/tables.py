@@ -168,7 +168,7 @@ def bounded_steps_csv(names: Sequence[str], steps: Sequence[Mapping[str, Any]]) 
     ----------
     names : sequence of str
     steps : sequence of mapping
-        Records of :mod:`graftviz.app.player.budget_records`.
+        Records of the steps, as in :mod:`graftviz.app.budget`.
     """
     rows = []
     for number, step in enumerate(steps):

@@ -1,1 +1,0 @@
-"""Parts that every page has."""

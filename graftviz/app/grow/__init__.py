@@ -1,1 +1,0 @@
-"""Grow page: the live player with its controls and files."""

@@ -1,1 +1,0 @@
-"""Records of runs as JSON, which the views show (docs/player.md)."""

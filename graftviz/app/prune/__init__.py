@@ -1,1 +1,0 @@
-"""The Prune page: forced pruning, exchange by exchange."""

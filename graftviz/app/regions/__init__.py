@@ -1,1 +1,0 @@
-"""The Regions page."""
