@@ -50,7 +50,6 @@ from graftviz.learning.scores.kernels import (
     has_batches,
     plain_score,
     score_batch,
-    score_slot,
     score_slots,
     score_with_slack,
 )
@@ -167,14 +166,15 @@ def _admit(state, store, slot, score, threshold, order, capacity):
 
 @inner_kernel
 def _current_score(state, slot, packed, store, scoring, scratch):
-    """Return the score of a slot, computing it only if its verdict may have changed."""
-    if len(scoring.drift) == 0:
-        score = score_slot(slot, packed, store, scoring, scratch)
-        state.score[slot], state.scored_at[slot] = score, 0.0
-        return score
-    at = 1.0 + scoring.drift[store.pairs.first[slot]] + scoring.drift[store.pairs.second[slot]]
-    if state.scored_at[slot] > 0.0 and at - state.scored_at[slot] <= state.slack[slot]:
-        return state.score[slot]
+    """Return the score of a slot, computing it only if its verdict may have changed.
+
+    `is_plain` must not hold.
+    """
+    at = 0.0
+    if len(scoring.drift) > 0:
+        at = 1.0 + scoring.drift[store.pairs.first[slot]] + scoring.drift[store.pairs.second[slot]]
+        if state.scored_at[slot] > 0.0 and at - state.scored_at[slot] <= state.slack[slot]:
+            return state.score[slot]
     score, norm, slack = score_with_slack(slot, packed, store, scoring, scratch)
     state.score[slot], state.scored_at[slot] = score, at
     state.norm[slot], state.slack[slot] = norm, slack
