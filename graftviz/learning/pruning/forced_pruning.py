@@ -244,10 +244,11 @@ class ForcedPruning(PriorOptions):
     ) -> dict[str, Any]:
         """Return the values that rules give to options, by name."""
         edges = self.edge_budget(counts.n_variables)
+        rows = counts.total_weight if isinstance(counts, DiscreteTable) else counts.n_rows
         values: dict[str, Any] = {
             "max_edges": edges,
             "exchange": self.exchange_size(edges),
-            "lam2": 0.5 / counts.n_rows if self.lam2 is None else self.lam2,
+            "lam2": 0.5 / rows if self.lam2 is None else self.lam2,
             "tries": self.most_tries(self.exchange_size(edges)),
         }
         clusters = CLUSTERS if self.clusters is None else self.clusters

@@ -18,13 +18,20 @@ from graftviz.learning.bounded.clique_tables import edge_residual
 from graftviz.learning.bounded.likelihood_fit import Targets
 from graftviz.learning.bounded.run import BY_GRAPH
 from graftviz.learning.counts.pair_counts import PairCounts
-from graftviz.learning.features.run import FeatureOptions
+from graftviz.learning.features.run import FeatureOptions, feature_units
 from graftviz.learning.history import History
 from graftviz.learning.nodewise.nodewise_l1 import NodewiseL1
 from graftviz.learning.pruning.contributions import contributions_of, gain_of
 from graftviz.learning.pruning.structure_fit import rows_of
 from graftviz.learning.run import LearningRun
-from graftviz.learning.trace import ActivationTest, Complexity, Exchange, ScoredFeature, Step
+from graftviz.learning.trace import (
+    FEATURE_TOLERANCE,
+    ActivationTest,
+    Complexity,
+    Exchange,
+    ScoredFeature,
+    Step,
+)
 from graftviz.learning.trees.chow_liu import ChowLiu
 from graftviz.reports.texts import catalogue
 from graftviz.reports.words.phrases import (
@@ -209,10 +216,13 @@ def feature_absence(
     beliefs = history.state_at(t).node_beliefs
     belief_i, belief_j = (beliefs[offsets[k] : offsets[k + 1]] for k in (i, j))
     frequencies = run.table.joint_counts(i, j) / run.table.total_weight
+    units = feature_units(PairCounts(run.table), by_noise=test.by_noise)
+    roots_i, roots_j = (units.roots[offsets[k] : offsets[k + 1]] for k in (i, j))
     gaps = np.abs(np.outer(belief_i, belief_j) - frequencies)
+    gaps /= units.constant + np.outer(roots_i, roots_j)
     a, b = np.unravel_index(int(np.argmax(gaps)), gaps.shape)
     best = ScoredFeature(i, j, int(a), int(b), float(gaps[a, b]))
-    violates = best.score > test.lam
+    violates = best.score > test.lam + FEATURE_TOLERANCE
     texts: Mapping[str, str] = catalogue("learners")["feature"]
     words = texts["largest" if violates else "largest_below"].format(
         step=t,
