@@ -288,13 +288,19 @@ def exchange_absence(run: LearningRun, i: int, j: int, t: int) -> Absence:
     if rows.cardinalities[[i, j]].min() < 2 or not all(np.ptp(run.table.codes[k]) for k in (i, j)):
         return Absence(0.0, None, 0, texts["constant"], "least contribution")
     fit, contributions = contributions_of(model, rows)
-    least = float(contributions.total.min())
-    gain, _ = gain_of(fit, 0.5 / run.table.total_weight, i, j)
+    learner: Any = run.learner if run.branch is None or t <= run.branch.at else run.branch.learner
+    required = learner.prior(run.table.names).required.tolist()
+    removable = [pair not in required for pair in model.edges.tolist()]
+    gain, _ = gain_of(fit, learner.weight_penalty(run.table.total_weight), i, j)
     start = texts["gain"].format(gain=score(gain))
+    tests = sum(step.tests > 0 for step in run.steps[:t])
+    if not any(removable):
+        words = texts["fixed"].format(text=start)
+        return Absence(gain, None, tests, words, "least contribution")
+    least = float(contributions.total[removable].min())
     has_ended = run.outcome is not None and t == len(run.steps)
     kind = "weaker" if gain <= least else "ended" if has_ended else "later"
     words = texts[kind].format(text=start, least=score(least))
-    tests = sum(step.tests > 0 for step in run.steps[:t])
     return Absence(gain, least, tests, words, "least contribution")
 
 
