@@ -388,7 +388,7 @@ def test_bounds_that_allow_no_edges_are_reported():
     assert nothing.outcome.stop_reason.kind == "bounded.zero"
     none = drain(table, BoundedInference(complexity="circuit-size", bound=15))
     assert none.steps == []
-    assert none.outcome.stop_reason.kind == "bounded.no_edge"
+    assert none.outcome.stop_reason.kind == "bounded.no_order"
     assert none.outcome.stop_reason.values["bound"] == 15
 
 

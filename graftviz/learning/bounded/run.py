@@ -24,6 +24,7 @@ from graftviz.inference.exact.ordering import (
     Elimination,
     eliminated,
     greedy_elimination,
+    smallest_circuit,
 )
 from graftviz.inference.methods import Method, infer
 from graftviz.learning.bounded.feasibility import PROVED, REFUSED, TAKEN, UNKNOWN, first_feasible
@@ -39,6 +40,7 @@ from graftviz.utils.options import attributes, plain_name
 Measure = Callable[[PairwiseModel], float]
 BY_GRAPH = ("treewidth", "circuit-size")
 _RECHECKS = 32  # refused pairs for which greedy orders are tried again, per step
+_WORTH = 1.5  # circuits larger than this times the bound are hardly ever reordered to fit
 _SWEEP_TOLERANCE = 1e-6
 _TIMINGS = 3
 
@@ -100,6 +102,9 @@ class GraphChoice:
                 i, j = pairs.ends(pair)
                 sizes = partial(self._sizes, model, model.with_edge(i, j))
                 best = _elimination_with(model, i, j, kinds, sizes, most)
+                if not self._is_width and kinds and sizes(best)[0] <= _WORTH * self._bound:
+                    planned = smallest_circuit(model.with_edge(i, j), model.cardinalities)
+                    best = best if planned is None else min(best, planned, key=sizes)
                 is_small = sizes(best)[0] <= self._bound
                 if is_small and (not self._needs_exact or model.is_exact_with(best)):
                     model.add(i, j, best)
@@ -542,8 +547,11 @@ class BoundedRun(LearnerRun):
             return Remark("bounded.zero", {})
         refused = self._infeasible()
         idle = int(np.count_nonzero(status != TAKEN)) - refused
+        kind = "bounded.none_left" if edges else "bounded.no_edge"
+        if self.options.complexity in BY_GRAPH and (status == REFUSED).any():
+            kind = "bounded.no_order"  # a better order may exist
         return Remark(
-            "bounded.none_left" if edges else "bounded.no_edge",
+            kind,
             {
                 **bounds,
                 "refused": Remark("bounded.refused", {"count": refused}),

@@ -508,7 +508,7 @@ def bounded_step_words(
 def nothing_fits_words(measure: str, bound: float) -> str:
     """Explain that no edge meets the bound."""
     return (
-        f"No edge meets the bound: each one would exceed {amount(bound, measure)} "
+        f"No edge was found that keeps the bound of {amount(bound, measure)} "
         f"({MEASURES[measure]}). Increase τ."
     )
 
