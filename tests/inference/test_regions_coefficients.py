@@ -48,10 +48,7 @@ def test_enumerated_coefficients_are_the_maxima():
         influence, perturbation, spread = naive.star(model, i, inside, field)
         assert np.allclose(found[0], influence, atol=1e-12)
         assert found[1] == pytest.approx(perturbation, abs=1e-12)
-        # The spread of extremes is exact for two states and never too small for more.
-        assert found[2] >= spread - 1e-12
-        if model.cardinalities[i] == 2:
-            assert found[2] == pytest.approx(spread, abs=1e-12)
+        assert found[2] == pytest.approx(spread, abs=1e-12)
 
 
 @pytest.mark.parametrize("limit", [1, 40])
@@ -63,6 +60,8 @@ def test_closed_forms_are_never_below_the_maxima(limit):
         for bound, maximum in zip(found, wanted, strict=True):
             assert (np.asarray(bound) >= np.asarray(maximum) - ROUNDING / 2).all()
             looser += bool((np.asarray(bound) > np.asarray(maximum) + 1e-9).any())
+        # The joint influence is never above the sum in Corollary 2.
+        assert found[2] <= found[1] + found[0].sum() + 1e-12
     assert looser > 20  # closed forms were used
 
 
