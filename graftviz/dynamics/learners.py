@@ -103,8 +103,9 @@ class Dense(DynamicsLearner):
             yield recorder.step(row, "dense", ("svd", "solve") if node == 0 else ("solve",))
         notes = []
         if pairs < n:
+            word = "transition" if pairs == 1 else "transitions"
             notes.append(
-                f"{pairs} transitions cannot determine {n} coefficients per series: of all "
+                f"{pairs} {word} cannot determine {n} coefficients per series: of all "
                 "matrices that fit them exactly, this is the smallest."
             )
         return recorder.outcome(notes=notes)

@@ -297,3 +297,17 @@ def test_seeds_are_given_as_share_or_number():
     for wrong in (2.5, 51.0):
         with pytest.raises(InputError, match="a share below 1 or a whole number up to 50"):
             seed_count(wrong, 50)
+
+
+def test_notes_about_results_are_true():
+    constant = dynamics.TimeSeries.from_array(np.full((50, 2), 0.1))
+    assert dynamics.learn(constant, dynamics.Dense()).notes == ()  # radius 1 but for rounding
+    grows = dynamics.TimeSeries.from_array(1.1 ** np.arange(50)[:, None])
+    assert "above 1" in dynamics.learn(grows, dynamics.Dense()).notes[0]
+    two = dynamics.TimeSeries.from_array(np.random.default_rng(0).normal(size=(2, 3)))
+    assert dynamics.learn(two, dynamics.Dense()).notes[0].startswith("1 transition cannot")
+    zero = dynamics.TimeSeries.from_array(np.zeros((50, 2)))
+    notes = dynamics.learn(zero, dynamics.Dense()).notes
+    assert (
+        "All training values to predict are zero, so their PredError is undefined (nan)." in notes
+    )

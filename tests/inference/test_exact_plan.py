@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import time
 import tracemalloc
+from functools import partial
 
 import naive
 import naive_bounded
 import numpy as np
 import pytest
 
-from graftviz import InputError, PairwiseMRF, infer
+from graftviz import InputError, PairwiseMRF, infer, local_marginal
 from graftviz.data.synthetic.graphs import grid_graph, scale_free_graph
 from graftviz.data.synthetic.potentials import random_model
 from graftviz.inference.exact.junction_tree import JunctionTree
@@ -210,3 +211,11 @@ def test_circuits_are_nearly_as_small_as_the_smallest():
         ratios.append(smallest_circuit(edges, sizes).operations(sizes, edges) / best)
     assert np.mean(ratios) <= 1.01
     assert max(ratios) <= 1.05
+
+
+@pytest.mark.parametrize("limit", [-5, 0])
+def test_memory_limits_below_one_byte_are_refused(limit):
+    model = model_of([(0, 1)], [2, 2])
+    for function in (plan_elimination, JunctionTree, partial(local_marginal, query=0)):
+        with pytest.raises(InputError, match="limit must be at least 1 byte"):
+            function(model, max_memory=limit)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from region_cases import random_case
 
-from graftviz import PairwiseMRF, dobrushin_coefficient, influence_matrix
+from graftviz import InputError, PairwiseMRF, dobrushin_coefficient, influence_matrix
 from graftviz.data.synthetic.graphs import scale_free_graph
 from graftviz.data.synthetic.potentials import random_model
 from graftviz.inference.local.local_model import fields_of, region_model, rim_of
@@ -143,3 +143,9 @@ def test_fields_come_from_mean_field_on_the_region_and_its_rim():
     dropped = region_model(model, region)
     assert (dropped.node_weights(0) == model.node_weights(4)).all()
     assert dropped.names == (model.names[4], model.names[0])
+
+
+@pytest.mark.parametrize("function", [influence_matrix, dobrushin_coefficient])
+def test_influences_of_something_else_are_refused(function):
+    with pytest.raises(InputError, match="must be a model"):
+        function(None)

@@ -15,7 +15,7 @@ import numpy as np
 from graftviz.app.material import Material
 from graftviz.learning.pruning.contributions import contributions_of
 from graftviz.learning.pruning.forced_pruning import HEURISTICS, ForcedPruning
-from graftviz.learning.pruning.structure_fit import Rows, varying
+from graftviz.learning.pruning.structure_fit import Rows
 from graftviz.reports.layout import ring_layout
 from graftviz.reports.replay import plain
 from graftviz.reports.results import Run
@@ -48,7 +48,7 @@ def prune_header(
         Rule → identifier of its run, in the order of the legend.
     """
     n = material.train.n_variables
-    edges = learner.model_edges(n, int(varying(material.train).sum()))
+    edges = learner.model_edges(n, int(material.train.varying.sum()))
     return {
         "token": token,
         "title": material.title,

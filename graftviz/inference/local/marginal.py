@@ -20,6 +20,7 @@ import numpy as np
 
 from graftviz.inference.evidence import Evidence, checked_evidence, conditioned
 from graftviz.inference.exact.junction_tree import JunctionTree
+from graftviz.inference.exact.structure import allowed_bytes
 from graftviz.inference.local.bounds import (
     Coefficients,
     RegionArrays,
@@ -556,6 +557,7 @@ def local_marginal(
     """
     options = ExpansionOptions(tolerance, max_size, cut, expansion, threshold, seed, growth, bound)
     own: PairwiseModel = model_of(model)
+    allowed_bytes(max_memory)  # refuses an impossible limit
     observed = checked_evidence(own, evidence)
     rest = _conditional_model(own, observed)
     i = own.index_of(query)

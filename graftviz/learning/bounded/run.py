@@ -559,7 +559,7 @@ class BoundedRun(LearnerRun):
         bounds: dict[str, str | float]
         bounds = {"measure": self.options.measure_name, "bound": self._bound}
         if (status == TAKEN).all():
-            return Remark("reasons.all_pairs", {})
+            return self.nothing_left()
         if certificate.worst_score is not None:
             return Remark("reasons.budget", {"budget": edges})
         if self._choice.value(self._model) > self._bound:

@@ -404,7 +404,7 @@ class _FeatureRun(LearnerRun):
 
     def __init__(self, table: DiscreteTable, options: FeatureOptions) -> None:
         super().__init__(table, options)
-        self.labels = table.labels
+        self.labels, self._varying = table.labels, int(table.varying.sum())
         self.prior = options.prior(table.names)
         with self.clock.work("statistics"):
             self._counts = PairCounts(table)
@@ -589,7 +589,9 @@ class _FeatureRun(LearnerRun):
 
     def _reason(self, certificate: Certificate) -> Remark:
         if certificate.worst_edge is None or certificate.worst_states is None:
-            return Remark("reasons.all_features", {})
+            return self.nothing_left(by_feature=True)
+        if not self._network.n_edges and self._varying < 2:
+            return Remark("reasons.constant", {})
         (i, j), (a, b) = certificate.worst_edge, certificate.worst_states
         ends = {"source": self.names[i], "target": self.names[j]}
         states = {"source_state": self.labels[i][a], "target_state": self.labels[j][b]}

@@ -21,7 +21,6 @@ from graftviz.learning.base import Learner, checked_budget
 from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.learning.prior import PriorOptions
 from graftviz.learning.pruning.run import ExchangeRun
-from graftviz.learning.pruning.structure_fit import varying
 from graftviz.learning.trace import Outcome, Step
 from graftviz.utils.errors import InputError
 from graftviz.utils.options import CodeLine, checked_seed, option
@@ -191,7 +190,7 @@ class ForcedPruning(PriorOptions):
                 "Forced pruning needs the rows in memory, not only the counts of pairs; use a "
                 "learner such as chow-liu."
             )
-        edges = self.model_edges(table.n_variables, int(varying(table).sum()))
+        edges = self.model_edges(table.n_variables, int(table.varying.sum()))
         least = self._tree_size(table)
         if edges < least:
             raise InputError(
@@ -219,7 +218,7 @@ class ForcedPruning(PriorOptions):
 
         It is a forest if forbidden pairs separate groups of variables.
         """
-        allowed = np.outer(varying(table), varying(table))
+        allowed = np.outer(table.varying, table.varying)
         i, j = self.prior(table.names).forbidden.T
         allowed[i, j] = allowed[j, i] = False
         return table.n_variables - int(connected_components(allowed, return_labels=False))
@@ -265,7 +264,7 @@ class ForcedPruning(PriorOptions):
     ) -> dict[str, Any]:
         """Return the values that rules give to options, by name."""
         if isinstance(counts, DiscreteTable):
-            rows, varies = counts.total_weight, int(varying(counts).sum())
+            rows, varies = counts.total_weight, int(counts.varying.sum())
         else:
             seen = np.asarray(counts.packed.margins) > 0
             varies = int((np.add.reduceat(seen, counts.packed.node_offsets[:-1]) > 1).sum())

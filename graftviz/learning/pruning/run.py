@@ -36,7 +36,6 @@ from graftviz.learning.pruning.structure_fit import (
     StructureFit,
     fit_free,
     rows_of,
-    varying,
 )
 from graftviz.learning.trace import Certificate, Exchange, Kind, Outcome, Remark, ScoredEdge, Step
 from graftviz.learning.trees.chow_liu import ChowLiu
@@ -193,7 +192,7 @@ class ExchangeRun(LearnerRun):
         self._random = np.random.default_rng(seed)
         with self.clock.work("statistics"):
             self._rows = rows_of(table)
-            varies = varying(table)
+            varies = table.varying
         self._varying = int(varies.sum())
         n = table.n_variables
         prior = options.prior(table.names)
@@ -587,9 +586,9 @@ class ExchangeRun(LearnerRun):
         """Return the reason why the run ended."""
         model, best = self._model, self._best
         if model is None or best is None:
-            return Remark("reasons.constant", {})
+            return Remark("reasons.constant", {}) if self._varying < 2 else self.nothing_left()
         if len(model.pairs) == self.tables_possible:
-            return Remark("reasons.all_pairs", {})
+            return self.nothing_left()
         if len(self._outside()) == 0:
             return Remark("exchange.all_varying", {})
         if len(self._removable()) == 0:

@@ -234,12 +234,6 @@ def rows_of(table: DiscreteTable) -> Rows:
     return Rows(codes, weights, float(total), sizes, np.concatenate(shares))
 
 
-def varying(table: DiscreteTable) -> np.ndarray:
-    """Return a mask of the variables with more than one observed state."""
-    seen = [np.count_nonzero(table.state_counts(i)) for i in range(table.n_variables)]
-    return np.array(seen) > 1
-
-
 class Point(NamedTuple):
     """Value and gradient of the pseudo-likelihood at some parameters.
 

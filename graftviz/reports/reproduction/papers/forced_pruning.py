@@ -16,7 +16,6 @@ from graftviz.data.table import DiscreteTable
 from graftviz.evaluation.benchmarks.bench import Size
 from graftviz.learning.nodewise.solver import solve_regression
 from graftviz.learning.pruning.forced_pruning import ForcedPruning, Heuristic
-from graftviz.learning.pruning.structure_fit import varying
 from graftviz.learning.run import learn_network
 from graftviz.learning.trees.chow_liu import ChowLiu
 from graftviz.learning.weights.softmax import loss_and_gradient
@@ -124,7 +123,7 @@ def _measure_cell(
 ) -> list[Row]:
     """Learn, and return the scores and the counts of exchanges."""
     problem = task.data.problem(size)
-    n = int(varying(problem.train).sum())
+    n = int(problem.train.varying.sum())
     edges = min(n - 1 + m, n * (n - 1) // 2)
     learner = ForcedPruning(
         max_edges=edges, exchange=min(k, edges), heuristic=heuristic, exchanges=exchanges
