@@ -163,15 +163,18 @@ def smallest_circuit(edges: np.ndarray, cardinalities: np.ndarray) -> Eliminatio
     edges : int64 array, shape (m, 2)
     cardinalities : int64 array, shape (n,)
     """
-    lists = neighbour_lists(len(cardinalities), edges)
-    best = _cheapest(*lists, cardinalities, lambda found: found.operations(cardinalities, edges))
+    starts, neighbours = neighbour_lists(len(cardinalities), edges)
+
+    def cost(found: Elimination) -> float:
+        return found.operations(cardinalities, edges)
+
+    best = _cheapest(starts, neighbours, cardinalities, cost)
     tried, k = 0, 0  # exchanges tried since the last that helped
     while best is not None and tried < len(cardinalities) - 1:
         order = best.order.copy()
         order[[k, k + 1]] = order[[k + 1, k]]
         found = eliminated(edges, cardinalities, order)
-        is_smaller = found.operations(cardinalities, edges) < best.operations(cardinalities, edges)
-        best, tried = (found, 0) if is_smaller else (best, tried + 1)
+        best, tried = (found, 0) if cost(found) < cost(best) else (best, tried + 1)
         k = (k + 1) % (len(cardinalities) - 1)
     return best
 

@@ -91,8 +91,8 @@ class ExpansionOptions:
     seed: int = option(0, "seed of the random expansion", minimum=0)
     growth: Growth = option(
         "detours",
-        "greedy growth where no neighbour improves the bound by 1 %: detours continues with the "
-        "neighbour of largest influence on the query, even if the bound rises a little; "
+        "greedy growth where no neighbour improves the bound by a hundredth: detours continues "
+        "with the neighbour of largest influence on the query, even if the bound rises a little; "
         "algorithm-1 stops where none improves it at all, as in the paper",
         label="Growth",
         titles=("with detours", "Algorithm 1 of the paper"),

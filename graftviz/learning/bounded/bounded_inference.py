@@ -136,14 +136,6 @@ class BoundedInference(PriorOptions):
         label="Complexity R",
         titles=tuple(MEASURES.values()),
     )
-    preset: Literal["default", "literal"] = option(
-        "default",
-        "literal: every step takes the best of all candidates, and R is measured before the fit, "
-        "with weights of zero for the new edge, as in algorithm 1; default: measured bounds hold "
-        "for the fitted model, and refused pairs are checked again when no other is left",
-        label="Preset",
-        advanced=True,
-    )
     bound: float | None = option(
         None,
         "τ, the upper bound of R",
@@ -218,6 +210,15 @@ class BoundedInference(PriorOptions):
         label="Exact up to",
         minimum=1,
         maximum=100_000_000,
+        advanced=True,
+    )
+
+    preset: Literal["default", "literal"] = option(
+        "default",
+        "literal: every step takes the best of all candidates, and R is measured before the fit, "
+        "with weights of zero for the new edge, as in algorithm 1; default: measured bounds hold "
+        "for the fitted model, and refused pairs are checked again when no other is left",
+        label="Preset",
         advanced=True,
     )
 

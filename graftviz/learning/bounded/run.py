@@ -460,8 +460,9 @@ class BoundedRun(LearnerRun):
         )
         if self._model.is_fitted:
             return outcome
-        unfitted = {"reason": outcome.stop_reason, "residual": now.violation}
-        reason = Remark("bounded.unfitted", unfitted)
+        reason = Remark(
+            "bounded.unfitted", {"reason": outcome.stop_reason, "residual": now.violation}
+        )
         return replace(outcome, converged=False, stop_reason=reason)
 
     def _infeasible(self) -> int:
