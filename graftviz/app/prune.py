@@ -161,7 +161,8 @@ def prune_header(
     runs : mapping
         Rule → identifier of its run, in the order of the legend.
     """
-    edges = learner.edge_budget(material.train.n_variables)
+    n = material.train.n_variables
+    edges = learner.model_edges(n, int(material.train.varying.sum()))
     return {
         "token": token,
         "title": material.title,

@@ -186,6 +186,12 @@ class DiscreteTable:
         return self.codes.shape[0]
 
     @property
+    def varying(self) -> np.ndarray:
+        """Mask of the variables with more than one observed state, shape (n,)."""
+        seen = [np.count_nonzero(self.state_counts(i)) for i in range(self.n_variables)]
+        return np.array(seen) > 1
+
+    @property
     def n_rows(self) -> int:
         """Number of rows."""
         return self.codes.shape[1]

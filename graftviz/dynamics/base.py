@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr, solve_triangular, svd
 
 from graftviz.data.series.series import StandardisedData, TimeSeries, Transitions
 from graftviz.dynamics.system import LinearSystem, system_of_rows
@@ -281,6 +281,34 @@ def strongest(sizes: np.ndarray, k: int) -> np.ndarray:
     return np.sort(order[sizes[order] > 0.0])
 
 
+def smallest_solution(
+    data: StandardisedData, nodes: np.ndarray, parents: np.ndarray, times: Products
+) -> np.ndarray:
+    """Return the least squares coefficients of smallest norm, shape (nodes, parents).
+
+    The norm is that of the coefficients in the units of the series; the rank is determined from
+    standardised series, so that no unit is too small.
+    """
+    found = np.zeros((len(nodes), len(parents)))
+    moving = data.before[:, parents].any(axis=0)
+    inputs, units = data.before[:, parents[moving]], data.scale[parents[moving]]
+    times.decomposed(inputs)
+    left, sizes, right = svd(inputs, full_matrices=False, check_finite=False)
+    nonzero = sizes > np.finfo(np.float64).eps * max(inputs.shape) * sizes.max(initial=0.0)
+    loads = times(left[:, nonzero].T, data.after[:, nodes]) / sizes[nonzero, None]
+    right = right[nonzero]
+    if len(right) == len(units):
+        solution = times(right.T, loads) / units[:, None]
+    else:
+        # Rows in decreasing order and pivoted columns keep the accuracy of small units.
+        order = np.argsort(-units, kind="stable")
+        basis, triangle, pivots = qr((right * units).T[order], mode="economic", pivoting=True)
+        solution = np.zeros((len(units), len(nodes)))
+        solution[order] = times(basis, solve_triangular(triangle, loads[pivots], trans="T"))
+    found[:, moving] = solution.T * data.scale[nodes, None]
+    return found
+
+
 def fit_row(data: StandardisedData, node: int, parents: np.ndarray) -> Row:
     """Return the row of least squares on `parents` (thesis, algorithm 2).
 
@@ -301,10 +329,7 @@ def fit_row(data: StandardisedData, node: int, parents: np.ndarray) -> Row:
         weights += cho_solve(factor, times(inputs, gap), check_finite=False)
         coefficients = weights * units
     except LinAlgError:
-        # In the units of the series, on which the solution of smallest norm depends.
-        own = inputs.T * data.scale[parents]
-        times.decomposed(own)
-        coefficients = np.linalg.lstsq(own, target * data.scale[node], rcond=None)[0]
+        coefficients = smallest_solution(data, np.array([node]), parents, times)[0]
     gap = target - times(coefficients / units, inputs)
     residual = float(np.sqrt(np.mean(gap**2)) * data.scale[node])
     return Row(node, parents, coefficients, residual, work=Work(0, times.count))

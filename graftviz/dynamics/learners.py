@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeGuard
 
 import numpy as np
-from scipy.linalg import svd
 
 from graftviz.data.series.series import StandardisedData, TimeSeries, Transitions, standardise
 from graftviz.dynamics.base import (
@@ -22,6 +21,7 @@ from graftviz.dynamics.base import (
     Work,
     check_enough,
     fit_rows,
+    smallest_solution,
     strongest,
 )
 from graftviz.dynamics.search import (
@@ -90,24 +90,22 @@ class Dense(DynamicsLearner):
         """Learn A by one decomposition; `seed` and `jobs` are not used."""
         self.check(data)
         standard = standardise(data, centre=self.centre)
-        before, after = standard.before * standard.scale, standard.after * standard.scale
-        pairs, n = before.shape
-        times = Products()
-        times.decomposed(before)
-        left, sizes, right = svd(before, full_matrices=False, check_finite=False)
-        nonzero = sizes > np.finfo(np.float64).eps * max(pairs, n) * sizes[0]
-        loads = times(left[:, nonzero].T, after) / sizes[nonzero, None]
-        matrix = times(right[nonzero].T, loads).T
-        residuals = np.sqrt(np.mean((after - times(before, matrix.T)) ** 2, axis=0))
+        pairs, n = standard.before.shape
+        times, every = Products(), np.arange(n)
+        matrix = smallest_solution(standard, every, every, times)
+        weights = matrix * standard.scale / standard.scale[:, None]
+        gaps = standard.after - times(standard.before, weights.T)
+        residuals = np.sqrt(np.mean(gaps**2, axis=0)) * standard.scale
         recorder = StepRecorder(standard)
         recorder.spend(Work(0, times.count))
         for node in range(n):
-            row = Row(node, np.arange(n), matrix[node].copy(), float(residuals[node]))
+            row = Row(node, every, matrix[node].copy(), float(residuals[node]))
             yield recorder.step(row, "dense", ("svd", "solve") if node == 0 else ("solve",))
         notes = []
         if pairs < n:
+            word = "transition" if pairs == 1 else "transitions"
             notes.append(
-                f"{pairs} transitions cannot determine {n} coefficients per series: of all "
+                f"{pairs} {word} cannot determine {n} coefficients per series: of all "
                 "matrices that fit them exactly, this is the smallest."
             )
         return recorder.outcome(notes=notes)

@@ -22,6 +22,8 @@ from graftviz.utils.arrays import read_only
 from graftviz.utils.errors import InputError
 from graftviz.utils.wording import quoted
 
+_ROUNDING = 1e-9  # of a spectral radius; a constant series has one of 1
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DynamicsResult:
@@ -192,7 +194,7 @@ def learning_steps(
         seconds,
         prediction_error(system, data),
         None if test is None else prediction_error(system, test),
-        (*outcome.notes, *stability_notes(system)),
+        (*outcome.notes, *stability_notes(system), *_error_notes(data, test)),
         complete,
     )
 
@@ -215,10 +217,23 @@ def _interrupted_outcome(data: TimeSeries | Transitions, steps: list[NodeStep]) 
     )
 
 
+def _error_notes(*parts: TimeSeries | Transitions | None) -> tuple[str, ...]:
+    """Return a warning if PredError is undefined, as a tuple; otherwise an empty tuple."""
+    for name, part in zip(("training", "held-out"), parts, strict=True):
+        if part is None:
+            continue
+        expected = part.values[1:] if isinstance(part, TimeSeries) else part.after
+        if not np.any(expected):
+            return (
+                f"All {name} values to predict are zero, so their PredError is undefined (nan).",
+            )
+    return ()
+
+
 def stability_notes(system: LinearSystem) -> tuple[str, ...]:
     """Return a warning if `system` is unstable, as a tuple; otherwise an empty tuple."""
     radius = system.spectral_radius
-    if radius <= 1.0:
+    if radius <= 1.0 + _ROUNDING:
         return ()
     return (
         f"The learned system is unstable: its spectral radius is {radius:.4f}, above 1, so "

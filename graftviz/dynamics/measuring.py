@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graftviz.data.series.reading import read_series
-from graftviz.data.series.series import TimeSeries, Transitions, standardise
+from graftviz.data.series.series import TimeSeries, Transitions, centred, standardise
 from graftviz.data.sets.files import read_positions
 from graftviz.data.sets.registry import ROOT
 from graftviz.dynamics.base import DynamicsLearner, NodeStep, Row
@@ -198,7 +198,7 @@ def sampled_series(key: str, test_fraction: float) -> PreparedSeries:
 
 def _followers(train: TimeSeries) -> np.ndarray:
     """Return pairs of each series and those that correlate most with it one step later."""
-    values = train.values - train.values.mean(axis=0)
+    values = centred(train.values)
     sizes = np.linalg.norm(values, axis=0)
     values = values / np.where(sizes > 0.0, sizes, 1.0)
     strength = np.abs(values[1:].T @ values[:-1])

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from graftviz.data.series.series import StandardisedData
+from graftviz.data.series.series import StandardisedData, centred
 from graftviz.dynamics.base import (
     Products,
     Row,
@@ -155,16 +155,16 @@ def choose_seeds(data: StandardisedData, count: int, choice: str, seed: int) -> 
     by_activity = np.argsort(-activity, kind="stable")
     if choice == "activity":
         return np.sort(by_activity[:count])
-    centred = data.before - data.before.mean(axis=0)
-    sizes = np.linalg.norm(centred, axis=0)
-    centred /= np.where(sizes > 0.0, sizes, 1.0)
+    unit = centred(data.before)
+    sizes = np.linalg.norm(unit, axis=0)
+    unit /= np.where(sizes > 0.0, sizes, 1.0)
     seeds = [int(by_activity[0])]
-    nearest = np.abs(centred.T @ centred[:, seeds[0]])
+    nearest = np.abs(unit.T @ unit[:, seeds[0]])
     nearest[seeds[0]] = np.inf
     while len(seeds) < count:
         further = int(np.argmin(nearest))
         seeds.append(further)
-        nearest = np.maximum(nearest, np.abs(centred.T @ centred[:, further]))
+        nearest = np.maximum(nearest, np.abs(unit.T @ unit[:, further]))
         nearest[further] = np.inf
     return np.sort(seeds)
 

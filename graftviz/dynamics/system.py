@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import ArpackError, eigs
 
-from graftviz.data.series.series import TimeSeries, Transitions
+from graftviz.data.series.series import TimeSeries, Transitions, centred
 from graftviz.data.table import default_names
 from graftviz.utils.arrays import read_only
 from graftviz.utils.errors import InputError
@@ -432,7 +432,7 @@ def season(train: TimeSeries) -> int | None:
     24
     """
     most = min(_LONGEST_SEASON, train.n_rows // _FEWEST_SEASONS)
-    values = train.values - train.values.mean(axis=0)
+    values = centred(train.values)
     spread = (values**2).sum(axis=0)
     varying = spread > 0.0
     if most < 3 or not varying.any():
@@ -485,9 +485,12 @@ def coefficient_deviations(
             continue
         key = parents.tobytes()
         if key not in inverses:
-            rows = before[:, parents]
+            sizes = np.linalg.norm(before[:, parents], axis=0)
+            sizes[sizes == 0.0] = 1.0
+            rows = before[:, parents] / sizes
             inverse = np.linalg.pinv(rows.T @ rows, hermitian=True)
-            inverses = {key: np.maximum(np.diag(inverse), 0.0)}  # dense rows share theirs
+            # Dense rows share theirs.
+            inverses = {key: np.maximum(np.diag(inverse), 0.0) / sizes**2}
         variance = float(residuals[:, i] @ residuals[:, i]) / freedom
         found[start:end] = np.sqrt(variance * inverses[key])
     return found

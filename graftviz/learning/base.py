@@ -76,6 +76,11 @@ class Learner(ABC):
             )
         if table.n_rows < 2:
             raise InputError("There is only one row to learn from; at least two are needed.")
+        if table.weights is not None and np.count_nonzero(table.weights) < 2:
+            raise InputError(
+                "There is only one row with a weight above 0 to learn from; at least two are "
+                "needed."
+            )
         if table.n_variables < 2:
             raise InputError(
                 f"There is only one variable, {table.names[0]!r}; an edge needs at least two."

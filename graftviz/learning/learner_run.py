@@ -152,6 +152,16 @@ class LearnerRun:
         """Return the names of both variables of an edge, for remarks about it."""
         return Remark("parts.edge", {"source": self.names[i], "target": self.names[j]})
 
+    def nothing_left(self, *, by_feature: bool = False) -> Remark:
+        """Return the reason of a run in which every pair, or feature, that may be active is."""
+        if self.options.is_given(self.names):
+            return Remark("reasons.given", {})
+        if len(self.options.prior(self.names).forbidden):
+            kind = "reasons.allowed_features" if by_feature else "reasons.allowed_pairs"
+        else:
+            kind = "reasons.all_features" if by_feature else "reasons.all_pairs"
+        return Remark(kind, {})
+
     def outcome(self, certificate: Certificate, reason: Remark, **facts: Any) -> Outcome:
         """Return the outcome of the run.
 

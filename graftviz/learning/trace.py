@@ -100,6 +100,9 @@ PASSED = 3  # does not violate: effective score ≤ λ
 NO_PAIRS = read_only(np.zeros((0, 2), dtype=np.int32))
 
 
+FEATURE_TOLERANCE = 1e-8  # of fits of features: a score must exceed λ by more
+
+
 class ActivationTest(NamedTuple):
     """Activation test C₂: an edge violates if its score is above λ and if it passes the test of κ.
 
@@ -116,6 +119,9 @@ class ActivationTest(NamedTuple):
         κ before it was lowered; 0 if it was not.
     apart : frozenset of int
         Variables with fewer than two edges then, whose pairs keep it.
+    by_noise : bool
+        Whether scores of features are divided by units that follow from their noise
+        (:func:`graftviz.learning.weights.noise.feature_thresholds`).
     """
 
     score: str
@@ -123,6 +129,7 @@ class ActivationTest(NamedTuple):
     significance: float = 0.0
     usual: float = 0.0
     apart: frozenset[int] = frozenset()
+    by_noise: bool = False
 
     def significance_of(self, i: int, j: int) -> float:
         """Return κ of a pair."""
@@ -514,7 +521,8 @@ class Certificate(NamedTuple):
     def none_violates(self) -> bool:
         """Whether every inactive edge (or candidate) was scored, and no score violates."""
         worst = self.worst_score
-        return self.scored == self.possible and (worst is None or worst <= self.threshold)
+        limit = self.threshold + (FEATURE_TOLERANCE if self.unit == "feature" else 0.0)
+        return self.scored == self.possible and (worst is None or worst <= limit)
 
 
 class HeldOut(NamedTuple):

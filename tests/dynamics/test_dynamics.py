@@ -115,13 +115,48 @@ def test_subgradient_steps_require_gradient_descent(learner):
         learner(penalty="subgradient", solver="coordinate")
 
 
-def test_units_of_series_do_not_matter(series):
-    learner = dynamics.SparsityInducing(parents=4)
-    scale = 2.0 ** np.arange(-12, 12)
-    result = dynamics.learn(series, learner)
-    scaled = dynamics.learn(dynamics.TimeSeries.from_array(series.values * scale), learner)
-    rescaled = scaled.system.matrix / scale[:, None] * scale
-    assert np.allclose(rescaled, result.system.matrix, rtol=1e-9, atol=0.0)
+@pytest.mark.parametrize("centre", [False, True])
+@pytest.mark.parametrize("rows", [1500, 20])
+@pytest.mark.parametrize(
+    "learner",
+    [
+        dynamics.Dense(),
+        dynamics.SparsityInducing(parents=4),
+        dynamics.SparsityInducing(parents=4, solver="coordinate"),
+        ScalableStructure(parents=4, seeds=6),
+    ],
+    ids=["dense", "sgd", "coordinate", "scalable"],
+)
+def test_units_of_series_do_not_matter(series, learner, rows, centre):
+    learner = dataclasses.replace(learner, centre=centre)
+    values = series.values[:rows].copy()
+    values[:, 5] = 0.0  # a series that cannot be standardised
+
+    def learned(scale):
+        data = dynamics.TimeSeries.from_array(values * scale)
+        return dynamics.learn(data, learner)
+
+    one = learned(1.0)
+    for exponent in (-13, -6, 6, 13):
+        other = learned(10.0**exponent)
+        assert [s.parents.tolist() for s in other.steps] == [s.parents.tolist() for s in one.steps]
+        assert other.pred_error_train == pytest.approx(one.pred_error_train, abs=1e-9)
+    if rows < N and learner.name == "dense":
+        return  # the solution of smallest norm depends on the units
+    scale = 10.0 ** np.linspace(-13.0, 13.0, N)[::-1]
+    rescaled = learned(scale).system.matrix / scale[:, None] * scale
+    assert np.allclose(rescaled, one.system.matrix, rtol=1e-7, atol=0.0)
+
+
+def test_constant_series_are_told_exactly():
+    rng = np.random.default_rng(0)
+    values = np.column_stack([np.full(300, 0.1), rng.normal(size=300)])
+    result = dynamics.learn(
+        dynamics.TimeSeries.from_array(values), dynamics.SparsityInducing(centre=True)
+    )
+    assert 0 not in result.system.parents(1)
+    assert not len(result.system.parents(0))
+    assert dynamics.season(dynamics.TimeSeries.from_array(values[:, :1])) is None
 
 
 def test_scalable_equals_inducing_if_all_series_are_seeds(series):
@@ -262,3 +297,17 @@ def test_seeds_are_given_as_share_or_number():
     for wrong in (2.5, 51.0):
         with pytest.raises(InputError, match="a share below 1 or a whole number up to 50"):
             seed_count(wrong, 50)
+
+
+def test_notes_about_results_are_true():
+    constant = dynamics.TimeSeries.from_array(np.full((50, 2), 0.1))
+    assert dynamics.learn(constant, dynamics.Dense()).notes == ()  # radius 1 but for rounding
+    grows = dynamics.TimeSeries.from_array(1.1 ** np.arange(50)[:, None])
+    assert "above 1" in dynamics.learn(grows, dynamics.Dense()).notes[0]
+    two = dynamics.TimeSeries.from_array(np.random.default_rng(0).normal(size=(2, 3)))
+    assert dynamics.learn(two, dynamics.Dense()).notes[0].startswith("1 transition cannot")
+    zero = dynamics.TimeSeries.from_array(np.zeros((50, 2)))
+    notes = dynamics.learn(zero, dynamics.Dense()).notes
+    assert (
+        "All training values to predict are zero, so their PredError is undefined (nan)." in notes
+    )

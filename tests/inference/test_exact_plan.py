@@ -5,16 +5,24 @@ from __future__ import annotations
 import itertools
 import time
 import tracemalloc
+from functools import partial
 
 import naive
+import naive_bounded
 import numpy as np
 import pytest
 
-from graftviz import InputError, PairwiseMRF, infer
+from graftviz import InputError, PairwiseMRF, infer, local_marginal
 from graftviz.data.synthetic.graphs import grid_graph, scale_free_graph
 from graftviz.data.synthetic.potentials import random_model
 from graftviz.inference.exact.junction_tree import JunctionTree
-from graftviz.inference.exact.ordering import MOST_BITS, best_scopes, greedy_order, scopes_along
+from graftviz.inference.exact.ordering import (
+    MOST_BITS,
+    best_scopes,
+    greedy_order,
+    scopes_along,
+    smallest_circuit,
+)
 from graftviz.inference.exact.structure import lay_out, plan_elimination
 
 
@@ -186,3 +194,28 @@ def test_large_forests_are_solved_quickly(shape):
 def test_invalid_order_is_refused():
     with pytest.raises(InputError, match="every variable exactly once"):
         JunctionTree(grid(2, 2), order=[0, 1, 2, 2])
+
+
+def test_circuits_are_nearly_as_small_as_the_smallest():
+    """Compare with all orders of small graphs of variables with 2 to 4 states."""
+    ratios = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        sizes = rng.integers(2, 5, size=6) if seed % 2 else np.full(6, 2)
+        pairs = itertools.combinations(range(6), 2)
+        edges = np.array([pair for pair in pairs if rng.random() < 0.5], dtype=np.int64)
+        best = min(
+            naive_bounded.circuit_size(sizes, edges.tolist(), order)
+            for order in itertools.permutations(range(6))
+        )
+        ratios.append(smallest_circuit(edges, sizes).operations(sizes, edges) / best)
+    assert np.mean(ratios) <= 1.01
+    assert max(ratios) <= 1.05
+
+
+@pytest.mark.parametrize("limit", [-5, 0])
+def test_memory_limits_below_one_byte_are_refused(limit):
+    model = model_of([(0, 1)], [2, 2])
+    for function in (plan_elimination, JunctionTree, partial(local_marginal, query=0)):
+        with pytest.raises(InputError, match="limit must be at least 1 byte"):
+            function(model, max_memory=limit)

@@ -11,9 +11,9 @@ from region_cases import ising, random_case
 
 import graftviz as gv
 from graftviz import InputError, PairwiseMRF, grow_region, local_marginal
-from graftviz.data.synthetic.graphs import grid_graph
+from graftviz.data.synthetic.graphs import grid_graph, ising_grid
 from graftviz.data.synthetic.potentials import random_model
-from graftviz.inference.local.local_model import region_marginal, region_model
+from graftviz.inference.local.local_model import region_marginal, region_model, rim_of
 
 GRID = random_model(grid_graph(8, 8).edges, [2, 3] * 32, edge_sigma=0.25, seed=1)
 
@@ -251,3 +251,59 @@ def test_a_model_without_a_possible_state_is_refused(tables):
     for compute in (local_marginal, grow_region):
         with pytest.raises(InputError, match="Every joint state of this model has probability"):
             compute(model, 0)
+
+
+def corollary_with_fields(model, region):
+    """Corollary 2 for a region whose cut edges are replaced by its own mean field, plainly."""
+    rim = rim_of(model, region).tolist()
+    both = [*region, *rim]
+    together = region_model(model, both)
+    marginals = [naive_softmax(together.node_weights(k)) for k in range(len(both))]
+    for _ in range(300):
+        naive.mean_field_sweep(together, marginals, range(len(both)))
+    influence, perturbation = np.zeros((len(region), len(region))), np.zeros(len(region))
+    for place, i in enumerate(region):
+        field, inside = np.zeros(model.cardinalities[i]), []
+        for e, (a, b) in enumerate(model.edges.tolist()):
+            if i not in (a, b):
+                continue
+            other = a + b - i
+            if other in region:
+                inside.append(other)
+            else:
+                table = model.edge_weights(e) if i == a else model.edge_weights(e).T
+                field += table @ marginals[both.index(other)]
+        row, perturbation[place], _ = naive.star(model, i, inside, field)
+        influence[place, [region.index(j) for j in inside]] = row
+    if not rim:
+        return 0.0
+    if np.abs(np.linalg.eigvals(influence)).max() >= 1.0:
+        return 1.0
+    return min(float(np.linalg.solve(np.eye(len(region)) - influence, perturbation)[0]), 1.0)
+
+
+def naive_softmax(logs):
+    chances = np.exp(logs - logs.max())
+    return chances / chances.sum()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_candidates_under_mean_field_have_fields_of_their_own(seed):
+    """Algorithm 1, lines 8 and 9: the same order as a plain loop, up to ties."""
+    model = ising_grid(3, 3, field=1.0, coupling=0.6, seed=seed)
+    steps = list(
+        grow_region(
+            model, 4, cut="mean-field", growth="algorithm-1", bound="corollary-2", tolerance=0.0
+        )
+    )
+    for step in steps:
+        region = step.nodes.tolist()
+        assert step.bound == pytest.approx(corollary_with_fields(model, region), abs=1e-6)
+        for node, bound in zip(step.candidates.tolist(), step.candidate_bounds, strict=True):
+            wanted = corollary_with_fields(model, [*region, node])
+            assert bound == pytest.approx(wanted, abs=1e-6)
+    for step, after in itertools.pairwise(steps):
+        taken = step.candidate_bounds[step.candidates == after.added].item()
+        assert taken <= step.candidate_bounds.min() + 1e-9
+        assert after.bound == pytest.approx(taken, abs=1e-9)
+        assert after.bound < step.bound

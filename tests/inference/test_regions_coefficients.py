@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from region_cases import random_case
 
-from graftviz import PairwiseMRF, dobrushin_coefficient, influence_matrix
+from graftviz import InputError, PairwiseMRF, dobrushin_coefficient, influence_matrix
 from graftviz.data.synthetic.graphs import scale_free_graph
 from graftviz.data.synthetic.potentials import random_model
 from graftviz.inference.local.local_model import fields_of, region_model, rim_of
@@ -48,10 +48,7 @@ def test_enumerated_coefficients_are_the_maxima():
         influence, perturbation, spread = naive.star(model, i, inside, field)
         assert np.allclose(found[0], influence, atol=1e-12)
         assert found[1] == pytest.approx(perturbation, abs=1e-12)
-        # The spread of extremes is exact for two states and never too small for more.
-        assert found[2] >= spread - 1e-12
-        if model.cardinalities[i] == 2:
-            assert found[2] == pytest.approx(spread, abs=1e-12)
+        assert found[2] == pytest.approx(spread, abs=1e-12)
 
 
 @pytest.mark.parametrize("limit", [1, 40])
@@ -63,6 +60,8 @@ def test_closed_forms_are_never_below_the_maxima(limit):
         for bound, maximum in zip(found, wanted, strict=True):
             assert (np.asarray(bound) >= np.asarray(maximum) - ROUNDING / 2).all()
             looser += bool((np.asarray(bound) > np.asarray(maximum) + 1e-9).any())
+        # The joint influence is never above the sum in Corollary 2.
+        assert found[2] <= found[1] + found[0].sum() + 1e-12
     assert looser > 20  # closed forms were used
 
 
@@ -144,3 +143,9 @@ def test_fields_come_from_mean_field_on_the_region_and_its_rim():
     dropped = region_model(model, region)
     assert (dropped.node_weights(0) == model.node_weights(4)).all()
     assert dropped.names == (model.names[4], model.names[0])
+
+
+@pytest.mark.parametrize("function", [influence_matrix, dobrushin_coefficient])
+def test_influences_of_something_else_are_refused(function):
+    with pytest.raises(InputError, match="must be a model"):
+        function(None)

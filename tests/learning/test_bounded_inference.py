@@ -100,6 +100,58 @@ def test_pair_refused_after_fit_is_undone():
     assert fit.fit(1e-10).objective == pytest.approx(run.outcome.objective, abs=1e-9)
 
 
+def sweeps_with(model: PairwiseMRF, pair: tuple[int, int], most: int) -> float:
+    """R of algorithm 1: sweeps at the current weights, zero for one more edge."""
+    size = int(model.cardinalities[list(pair)].prod())
+    edges, weights = np.vstack([model.edges, [pair]]), np.append(model.weights, np.zeros(size))
+    larger = PairwiseMRF(model.cardinalities, edges, weights)
+    found = infer(larger, "trbp", tolerance=1e-6, max_sweeps=most + 1)
+    return found.sweeps if found.converged else np.inf
+
+
+@pytest.mark.parametrize("bound", [8, 10])
+def test_literal_step_takes_largest_gradient_of_all_pairs_within_bound(bound):
+    table = small_table()
+    run = drain(
+        table,
+        BoundedInference(complexity="trbp-sweeps", bound=bound, preset="literal", max_edges=9),
+    )
+    seen = naive_bounded.targets(table.codes, table.cardinalities.tolist(), 1.0)
+    again = 0
+    models = [run.outcome.history.state_at(0).model, *run.models]
+    for k, model in enumerate(models):
+        marginals = naive_bounded.pair_marginals(model)
+        inside = set(map(tuple, model.edges.tolist()))
+        outside = [
+            p for p in itertools.combinations(range(table.n_variables), 2) if p not in inside
+        ]
+        outside.sort(key=lambda p: -np.linalg.norm(marginals[p] - seen[p]))
+        feasible = (pair for pair in outside if sweeps_with(model, pair, bound) <= bound)
+        chosen = next(feasible, None)
+        if k < len(run.steps):
+            assert run.steps[k].activated[0][:2] == chosen
+            again += chosen != outside[0]
+        elif len(inside) < 9:
+            assert chosen is None
+    assert again > 0  # pairs were refused
+
+
+def test_fit_without_maximum_is_reported():
+    codes = np.random.default_rng(7).integers(0, 2, size=(12, 8))
+    table = DiscreteTable.from_codes(codes, cardinalities=[2] * 8)
+    run = drain(table, BoundedInference(pseudo_count=0.0, bound=3))
+    assert run.outcome.kkt_residual > 1e-7
+    assert not run.outcome.converged
+    assert run.outcome.stop_reason.kind == "bounded.unfitted"
+    unfitted = {step.index for step in run.steps if step.kkt_residual > 1e-7}
+    assert unfitted == {
+        step.index for step in run.steps if "notes.unfitted" in {note.kind for note in step.notes}
+    }
+    fitted = drain(table, BoundedInference(bound=3))
+    assert fitted.outcome.converged
+    assert not any(note.kind == "notes.unfitted" for step in fitted.steps for note in step.notes)
+
+
 def weight_norm(model: PairwiseMRF) -> float:
     return float(np.linalg.norm(model.weights[model.node_offsets[-1] :]))
 
@@ -388,7 +440,7 @@ def test_bounds_that_allow_no_edges_are_reported():
     assert nothing.outcome.stop_reason.kind == "bounded.zero"
     none = drain(table, BoundedInference(complexity="circuit-size", bound=15))
     assert none.steps == []
-    assert none.outcome.stop_reason.kind == "bounded.no_edge"
+    assert none.outcome.stop_reason.kind == "bounded.no_order"
     assert none.outcome.stop_reason.values["bound"] == 15
 
 

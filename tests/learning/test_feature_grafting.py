@@ -8,6 +8,7 @@ from functools import partial
 import naive
 import numpy as np
 import pytest
+import scipy.stats
 from learner_cases import Recorded, drain, mixed_table, picks, recorded, scale_free_table
 
 from graftviz import DiscreteTable, FeatureGrafting, GraftingLight, infer
@@ -15,6 +16,7 @@ from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.learning.features.run import FeatureSearch, best_inside
 from graftviz.learning.features.solver import FeatureNetwork
 from graftviz.learning.trace import Remark
+from graftviz.learning.weights.noise import plain_units
 from graftviz.learning.weights.penalty import Penalty
 
 LEARNERS = [FeatureGrafting, GraftingLight]
@@ -55,7 +57,7 @@ def final_scores(run: Recorded) -> dict[tuple[int, int, int, int], float]:
 def test_best_feature_matches_plain_scan(seed):
     table = copied_table(seed)
     counts = PairCounts(table)
-    search = FeatureSearch(counts)
+    search = FeatureSearch(counts, plain_units(int(table.cardinalities.sum())))
     rng = np.random.default_rng(seed)
     sizes = table.cardinalities.tolist()
     beliefs = [rng.dirichlet(np.ones(size)) for size in sizes]
@@ -81,7 +83,7 @@ def test_best_feature_matches_plain_scan(seed):
 
 def test_one_test_is_counted_per_computed_score():
     table = copied_table(1)
-    search = FeatureSearch(PairCounts(table))
+    search = FeatureSearch(PairCounts(table), plain_units(int(table.cardinalities.sum())))
     sizes = table.cardinalities.tolist()
     beliefs = np.concatenate([np.full(size, 1.0 / size) for size in sizes])
     drift = np.zeros(len(sizes))
@@ -105,7 +107,7 @@ def test_score_inside_an_edge_uses_pair_belief():
     network.fit(Penalty(1e-3, 0.01, False, False), tolerance=1e-9)
     state = network.state
     e, cell, score, tests = best_inside(
-        state.edge_offsets, 2, network.active, network.beliefs, state.edge_targets
+        state, 2, network.active, network.beliefs, plain_units(int(table.cardinalities.sum()))
     )
     model = network.model()
     beliefs = infer(model, "bp", tolerance=1e-13)
@@ -118,9 +120,9 @@ def test_score_inside_an_edge_uses_pair_belief():
     assert score == pytest.approx(max(gap.max() for gap in gaps), abs=1e-9)
     assert gaps[e].reshape(-1)[cell] == pytest.approx(score, abs=1e-9)
     network.active[:] = True
-    arrays = network.active, network.beliefs, state.edge_targets
+    arrays = network.active, network.beliefs, plain_units(int(table.cardinalities.sum()))
     assert tests == sum(gap.size - 1 for gap in gaps)
-    assert best_inside(state.edge_offsets, 2, *arrays)[0] == -1
+    assert best_inside(state, 2, *arrays)[0] == -1
 
 
 # Whole runs.
@@ -192,6 +194,93 @@ def test_final_fit_is_optimal_for_every_feature(learner, case):
         assert not weights[~active].any()
         worst = max(worst, violation[active].max())
     assert worst <= 1e-6
+
+
+@every_learner
+def test_scores_that_equal_lam_activate_nothing(learner):
+    for seed in range(10):
+        table = copied_table(seed)
+        margins = [np.bincount(x, minlength=s) / 600 for x, s in sides(table)]
+        lam = max(naive.feature_scores(table.codes, table.cardinalities, margins, {}).values())
+        run = drain(table, learner(lam=lam, lam2=0.0))
+        assert not run.steps
+        assert run.outcome.certificate.proves_optimality
+
+
+def test_pairs_of_two_states_need_one_feature():
+    """All four features of such a pair have the same score, which is λ once one is fitted."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        codes = rng.integers(0, 2, size=(500, 8))
+        for i in range(1, 8):
+            copies = rng.random(500) < 0.4
+            codes[copies, i] = codes[copies, i - 1]
+        run = drain(DiscreteTable.from_codes(codes), FeatureGrafting(lam=0.01, lam2=0.0))
+        assert run.outcome.model().n_edges >= 7
+        assert (run.outcome.feature_counts()[:, 0] == 1).all()
+        assert run.outcome.certificate.proves_optimality
+
+
+def sides(table):
+    return zip(table.codes, table.cardinalities.tolist(), strict=True)
+
+
+@every_learner
+@pytest.mark.parametrize("make_table", [partial(copied_table, 0), mixed_table])
+def test_automatic_thresholds_of_single_features_hold_at_the_end(learner, make_table):
+    """The fit is optimal for Σ λ_k |w_k| + λ₂ Σ w_k² over the features of all pairs."""
+    table = make_table()
+    run = drain(table, learner())
+    sizes = table.cardinalities.tolist()
+    free = sum((a - 1) * (b - 1) for a, b in itertools.combinations(sizes, 2))
+    kappa = scipy.stats.norm.isf(0.05 / free)
+    lams = naive.feature_thresholds(table.codes, sizes, kappa)
+    lam2 = run.outcome.automatic["lam2"]
+    model = run.outcome.model()
+    weights = {tuple(e): model.edge_weights(k) for k, e in enumerate(model.edges.tolist())}
+    beliefs = infer(model, "bp", tolerance=1e-13, max_sweeps=5000)
+    joint = dict(zip(weights, beliefs.edge, strict=True))
+    taken = set(features_of(run))
+    assert 0 < len(taken) < len(lams)
+    for (i, j, a, b), lam in lams.items():
+        belief = joint[i, j] if (i, j) in joint else np.outer(beliefs.node[i], beliefs.node[j])
+        gap = belief[a, b] - np.mean((table.codes[i] == a) & (table.codes[j] == b))
+        weight = weights[i, j][a, b] if (i, j) in weights else 0.0
+        if weight == 0.0:
+            assert abs(gap) <= lam + 1e-6
+        else:
+            assert (i, j, a, b) in taken
+            assert abs(gap + 2 * lam2 * weight + lam * np.sign(weight)) <= 1e-6
+
+
+def rare_and_common(rng):
+    return np.hstack([rng.random((1000, 5)) < 0.03, rng.random((1000, 5)) < 0.5]).astype(int)
+
+
+def few_and_many_states(rng):
+    return np.column_stack([rng.integers(0, 2, size=(1000, 5)), rng.integers(0, 30, size=1000)])
+
+
+@every_learner
+@pytest.mark.parametrize("make_codes", [rare_and_common, few_and_many_states])
+def test_independent_columns_rarely_get_an_edge(learner, make_codes):
+    runs = [
+        drain(DiscreteTable.from_codes(make_codes(np.random.default_rng(seed))), learner())
+        for seed in range(40)
+    ]
+    assert sum(bool(run.steps) for run in runs) <= 6
+
+
+@every_learner
+def test_identifier_does_not_lower_the_threshold_of_others(learner):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        first = rng.integers(0, 2, size=400)
+        second = (rng.random(400) < 1.0 / (1.0 + np.exp(1.0 - 2.0 * first))).astype(int)
+        codes = np.column_stack([first, second, rng.permutation(400)])
+        found = picks(drain(DiscreteTable.from_codes(codes), learner()))
+        assert (0, 1) in found
+        assert len(set(found)) <= 2
 
 
 @pytest.mark.parametrize(

@@ -276,7 +276,10 @@ def test_sent_options_apply_from_next_exchange():
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"max_edges": 13}, "a tree, which has 14 edges on 15 variables. Use at least 14"),
+        (
+            {"max_edges": 13},
+            "a tree, which has 14 edges on the variables that vary. Use at least 14",
+        ),
         ({"max_edges": 106}, "15 variables have only 105 pairs"),
         ({"max_edges": 20, "exchange": 21}, "exchange size 21 exceeds the number of edges, 20"),
         ({"max_edges": 14, "clusters": 87}, "at most 86 with 14 edges .* Use at most 86 clusters"),
@@ -316,6 +319,56 @@ def test_constant_variable_has_no_edges():
     fewer = {"count": 10, "requested": 15}
     assert run.steps[0].notes == (Remark("notes.fewer_edges", fewer),)
     assert "is constant" in why_not(run, 0, 5, 1)["words"]
+
+
+@pytest.mark.parametrize("options", [{}, {"max_edges": 4}, {"max_edges": 6, "exchange": 2}])
+def test_constant_columns_change_nothing(options):
+    """A tree joins the variables that vary, so a model may have as many edges as it."""
+    plain = small_table()
+    codes = np.concatenate([np.zeros((2, 300), dtype=int), plain.codes]).T
+    table = DiscreteTable.from_codes(codes, cardinalities=[1, 1, *plain.cardinalities])
+    run, expected = run_of(table, **options), run_of(plain, **options)
+    assert run.outcome.model().edges.tolist() == (expected.outcome.model().edges + 2).tolist()
+    assert run.outcome.automatic == expected.outcome.automatic
+    with pytest.raises(InputError, match="4 edges on the variables that vary"):
+        ForcedPruning(max_edges=3).check(table)
+
+
+def test_forbidden_pairs_that_separate_variables_allow_fewer_edges():
+    first, second, *others = small_table().names
+    apart = f"{first}, {second} -- {', '.join(others)}"
+    forest = ForcedPruning(max_edges=3, forbidden=apart)
+    assert drain(small_table(), forest).outcome.model().n_edges == 3
+
+
+def test_exchanges_end_only_where_edges_and_values_repeat():
+    """Tied values depend on their start, so equal edges may be fitted better the second time."""
+    returned = 0
+    for seed in range(6):
+        run = run_of(max_edges=18, exchange=3, clusters=4, seed=seed, exchanges=30)
+        steps = [step for step in run.steps if step.exchange.kind != "best"]
+        structures = [frozenset(map(tuple, step.active_edges().tolist())) for step in steps]
+        values = [step.exchange.after for step in steps]
+        for later in range(len(steps)):
+            for earlier in range(later):
+                if structures[earlier] == structures[later]:
+                    returned += 1
+                    assert abs(values[earlier] - values[later]) > 1e-10
+        kind = "exchange.cycle" if len(steps) <= 30 else "exchange.limit"
+        assert kind in parts_of(run.outcome.stop_reason)
+    assert returned > 0
+
+
+def test_answer_about_absent_pair_uses_penalty_and_exchangeable_edges():
+    names = TABLE.names
+    run = finished_run(
+        TABLE,
+        ForcedPruning(max_edges=20, exchange=3, lam2=0.05, required=f"{names[0]} -- {names[9]}"),
+    )
+    t, (i, j) = len(run.steps), run.outcome.certificate.worst_edge
+    answer = why_not(run, i, j, t)
+    worst = run.outcome.certificate.worst_score
+    assert answer["score"] - answer["threshold"] == pytest.approx(worst, rel=1e-4)
 
 
 def test_rejection_has_expected_rate_and_reports_fallback():

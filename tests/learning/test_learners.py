@@ -538,3 +538,52 @@ def test_invalid_seed_is_refused(name):
     table = DiscreteTable.from_codes(np.array([[0, 1], [1, 0], [1, 1]]))
     with pytest.raises(InputError, match="seed must be at least 0"):
         next(learner_class(name)().steps(table, seed=-1))
+
+
+GIVEN, NONE_VARY = {"reasons.given"}, {"reasons.constant", "bounded.gradient", "tree.empty"}
+EVERY_PAIR = "; ".join(f"x{i} -- x{j}" for i in range(4) for j in range(i + 1, 4))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("options", "columns", "reasons", "edges"),
+    [
+        ({"forbidden": EVERY_PAIR}, 4, GIVEN, 0),
+        ({"required": EVERY_PAIR}, 4, GIVEN, 6),
+        ({"required": "x0 -- x1; x2 -- x3", "forbidden": "x0, x1 -- x2, x3"}, 4, GIVEN, 2),
+        ({}, 0, NONE_VARY, 0),
+        ({}, 1, NONE_VARY, 0),
+    ],
+    ids=["all forbidden", "all required", "all decided", "none varies", "one varies"],
+)
+def test_ends_of_runs_without_choice_are_told_truly(name, options, columns, reasons, edges):
+    codes = np.random.default_rng(0).integers(0, 2, size=(60, 4))
+    codes[:, columns:] = 0
+    table = DiscreteTable.from_codes(codes, cardinalities=[2] * 4)
+    if name == "chow-liu" and len(options.get("required", "")) == len(EVERY_PAIR):
+        with pytest.raises(InputError, match="form a cycle"):
+            drain(table, make(name, **options))
+        return
+    run = drain(table, make(name, **options))
+    kinds = set(parts_of(run.outcome.stop_reason)) | {run.outcome.stop_reason.kind}
+    assert kinds & reasons or (name == "forced-pruning" and "exchange.all_varying" in kinds)
+    assert run.outcome.model().n_edges == edges
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_row_with_weight_is_refused(name):
+    codes = np.random.default_rng(0).integers(0, 2, size=(60, 4))
+    table = DiscreteTable.from_codes(codes)
+    table = dataclasses.replace(table, weights=60 * (np.arange(60) == 7))
+    with pytest.raises(InputError, match="only one row with a weight above 0"):
+        drain(table, make(name))
+
+
+@pytest.mark.parametrize("name", ["bounded-inference", "feature-grafting"])
+def test_active_pairs_beside_forbidden_ones_are_not_called_all(name):
+    rng = np.random.default_rng(1)
+    codes = np.cumsum(rng.random((300, 4)) < 0.3, axis=1) % 2
+    options = {"lam": 1e-9, "lam2": 1e-3} if name == "feature-grafting" else {"bound": 3}
+    run = drain(DiscreteTable.from_codes(codes), make(name, forbidden="x0 -- x1", **options))
+    assert run.outcome.model().n_edges == 5
+    assert run.outcome.stop_reason.kind.startswith("reasons.allowed")

@@ -414,3 +414,12 @@ def test_answer_names_edge_budget_for_pairs_left_out():
     answer = why_not(run, *left_out, 1)
     assert answer["score"] is None
     assert "the edge budget excludes it" in answer["words"]
+
+
+def test_two_independent_variables_rarely_get_an_edge():
+    """One pair has its threshold too, not the largest distance of all, which is its own."""
+    found = 0
+    for seed in range(40):
+        codes = np.random.default_rng(seed).integers(0, 3, size=(500, 2))
+        found += drain(DiscreteTable.from_codes(codes), NodewiseL1()).outcome.model().n_edges
+    assert found <= 2

@@ -178,6 +178,17 @@ def test_tied_fit_shares_values_and_loss_never_increases(clusters):
     assert found.tying.cost(found.values) >= tie(found.values, clusters).cost(found.values) - 1e-12
 
 
+@pytest.mark.parametrize("clusters", [3, 8])
+def test_alternation_ends_where_nothing_moves(clusters):
+    fit = structure_fit()
+    found = fit_with_tying(fit, random_point(fit), clusters=clusters, beta=0.01, lam2=1e-3)
+    assert found.settled
+    assert len(found.penalised) > 12 * 4
+    penalties = Penalties(1e-3, 0.01, tie(found.values, clusters).values)
+    point = fit.evaluate(found.values)
+    assert np.linalg.norm(point.slopes + penalties.slopes(found.values)) <= 1e-4
+
+
 def test_as_many_clusters_as_values_equal_the_untied_fit():
     fit = structure_fit()
     free = fit_free(fit, random_point(fit), Penalties(1e-3), tolerance=1e-9)

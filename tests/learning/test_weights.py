@@ -60,6 +60,11 @@ def test_learners_give_same_model_as_from_repeated_rows(name: str) -> None:
     assert len(one.model.edges) >= 3
     np.testing.assert_allclose(one.model.weights, other.model.weights, rtol=0, atol=1e-10)
     assert one.stop_reason == other.stop_reason
+    automatic, expected = (result.trace.outcome.automatic for result in results)
+    assert automatic.keys() == expected.keys()
+    for option, value in automatic.items():
+        is_number = isinstance(value, float)
+        assert value == (pytest.approx(expected[option]) if is_number else expected[option])
     assert one.trace[-1].objective == pytest.approx(other.trace[-1].objective, abs=1e-10)
 
 

@@ -889,6 +889,17 @@ def feature_scores(codes, sizes, node_beliefs, pair_beliefs):
     return found
 
 
+def feature_thresholds(codes, sizes, kappa):
+    """Score of every joint state of every pair that chance exceeds at the level of κ deviations."""
+    found, rows = {}, codes.shape[1]
+    for i, j in itertools.combinations(range(len(sizes)), 2):
+        for a, b in itertools.product(range(sizes[i]), range(sizes[j])):
+            p, q = np.mean(codes[i] == a), np.mean(codes[j] == b)
+            deviation = np.sqrt(rows * p * (1 - p) * q * (1 - q))
+            found[i, j, a, b] = (kappa * deviation + (kappa**2 - 1) / 6) / rows
+    return found
+
+
 def feature_grafting(codes, sizes, lam, lam2, most=10_000):
     """Feature grafting by the book, for the Bethe likelihood with free nodes: features in order.
 

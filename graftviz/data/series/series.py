@@ -189,13 +189,24 @@ class StandardisedData(NamedTuple):
     targets: np.ndarray
 
 
+def _means(values: np.ndarray) -> np.ndarray:
+    """Return the mean of each column; that of equal values is exactly their value."""
+    return np.where(np.ptp(values, axis=0) == 0.0, values[0], values.mean(axis=0))
+
+
+def centred(values: np.ndarray) -> np.ndarray:
+    """Return `values` without the mean of each column, exactly zero for a constant column."""
+    found: np.ndarray = values - _means(values)
+    return found
+
+
 def standardise(data: TimeSeries | Transitions, *, centre: bool) -> StandardisedData:
     """Return the data divided by root mean squares over X′, after subtracting means if `centre`."""
     n = len(data.names)
     before = data.values[:-1] if isinstance(data, TimeSeries) else data.before
-    shift = before.mean(axis=0) if centre else np.zeros(n)
+    shift = _means(before) if centre else np.zeros(n)
     scale = np.sqrt(np.mean((before - shift) ** 2 if centre else before**2, axis=0))
-    scale[scale <= 1e-12 * (1.0 + np.abs(shift))] = 1.0
+    scale[scale == 0.0] = 1.0
     if isinstance(data, TimeSeries):
         # Three views of one array.
         values = (data.values - shift) / scale

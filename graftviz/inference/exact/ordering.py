@@ -10,6 +10,7 @@ because such a table cannot be stored.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -100,28 +101,36 @@ def best_scopes(model: PairwiseModel) -> Elimination | None:
     the graph; and, for small graphs, min-fill with random ties. The tree of the cheapest one is
     traversed depth first, so that few messages are stored at a time.
     """
-    best = _cheapest(model)
+    # Copies, which are writable: numba compiles kernels apart for read-only arrays.
+    starts, neighbours = model.incidence.starts.copy(), model.incidence.neighbours.copy()
+    best = _cheapest(starts, neighbours, model.cardinalities)
     if best is None:
         return None
     order = best.order[depth_first(best.parent, best.clique_sizes)]
     return scopes_along(model, order)
 
 
-def _cheapest(model: PairwiseModel) -> Elimination | None:
-    # Copies, which are writable: numba compiles kernels apart for read-only arrays.
-    starts, neighbours = model.incidence.starts.copy(), model.incidence.neighbours.copy()
-    bits = np.log2(model.cardinalities.astype(np.float64))
-    sizes = model.cardinalities.astype(np.float64)
+def _cheapest(
+    starts: np.ndarray,
+    neighbours: np.ndarray,
+    cardinalities: np.ndarray,
+    cost: Callable[[Elimination], float] | None = None,
+) -> Elimination | None:
+    """Return the elimination of least cost that was found; by default, of fewest entries."""
+    sizes = cardinalities.astype(np.float64)
+    bits, n = np.log2(sizes), len(cardinalities)
     best: Elimination | None = None
 
     def consider(order: np.ndarray) -> None:
         nonlocal best
-        most = np.inf if best is None else best.entries
+        most = np.inf if best is None or cost is not None else best.entries
         found = eliminate(order, starts, neighbours, sizes, most)
         if found[0]:
-            best = Elimination(order, *found[1:])
+            new = Elimination(order, *found[1:])
+            if best is None or cost is None or cost(new) < cost(best):
+                best = new
 
-    none, work = np.zeros(model.n_variables), 0
+    none, work = np.zeros(n), 0
     for kind in (MIN_WEIGHT, MIN_FILL, WEIGHTED_FILL):
         done, order, looked = greedy_order(starts, neighbours, bits, kind, none, MOST_BITS)
         work = max(work, looked)
@@ -129,17 +138,44 @@ def _cheapest(model: PairwiseModel) -> Elimination | None:
             consider(order)
         if best is not None and best.width <= 1:
             return best  # no order is better
-        if not done and model.n_variables - len(order) > _HOPELESS:
+        if not done and n - len(order) > _HOPELESS:
             break
     for order in sweeps(starts, neighbours):
         consider(order)
     if best is not None and work * _RESTARTS <= _RESTART_WORK:
         rng = np.random.default_rng(0)
         for _ in range(_RESTARTS):
-            ties = rng.random(model.n_variables)
+            ties = rng.random(n)
             done, order, _ = greedy_order(starts, neighbours, bits, MIN_FILL, ties, MOST_BITS)
             if done:
                 consider(order)
+    return best
+
+
+def smallest_circuit(edges: np.ndarray, cardinalities: np.ndarray) -> Elimination | None:
+    """Return the elimination of the smallest circuit that was found.
+
+    The orders are those of :func:`best_scopes`; in the best one neighbours are exchanged as long as
+    the circuit shrinks.
+
+    Parameters
+    ----------
+    edges : int64 array, shape (m, 2)
+    cardinalities : int64 array, shape (n,)
+    """
+    starts, neighbours = neighbour_lists(len(cardinalities), edges)
+
+    def cost(found: Elimination) -> float:
+        return found.operations(cardinalities, edges)
+
+    best = _cheapest(starts, neighbours, cardinalities, cost)
+    tried, k = 0, 0  # exchanges tried since the last that helped
+    while best is not None and tried < len(cardinalities) - 1:
+        order = best.order.copy()
+        order[[k, k + 1]] = order[[k + 1, k]]
+        found = eliminated(edges, cardinalities, order)
+        best, tried = (found, 0) if cost(found) < cost(best) else (best, tried + 1)
+        k = (k + 1) % (len(cardinalities) - 1)
     return best
 
 

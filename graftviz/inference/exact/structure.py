@@ -176,7 +176,15 @@ def too_expensive(plan: EliminationPlan) -> str:
 
 
 def allowed_bytes(max_memory: int | None) -> int:
-    """Return the memory limit of tables: `max_memory`, or most of the free memory."""
+    """Return the memory limit of tables: `max_memory`, or most of the free memory.
+
+    Raises
+    ------
+    InputError
+        For a limit below one byte.
+    """
+    if max_memory is not None and max_memory < 1:
+        raise InputError(f"The memory limit must be at least 1 byte; got {max_memory}.")
     return int(SHARE * free_bytes()) if max_memory is None else max_memory
 
 

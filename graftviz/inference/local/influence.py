@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.sparse import csr_array
 
 from graftviz.inference.local.star import ENUMERATION_LIMIT, flat_model, neighbour_sums, star
-from graftviz.model.pairwise import PairwiseModel
+from graftviz.model.pairwise import HasModel, PairwiseModel, model_of
 from graftviz.utils.compiling import kernel
 from graftviz.utils.errors import InputError
 
@@ -26,7 +26,7 @@ _FAINTEST = 1e-4  # smallest influence that is drawn
 _MOST_TERMS = 60
 
 
-def influence_matrix(model: PairwiseModel, *, limit: int = ENUMERATION_LIMIT) -> csr_array:
+def influence_matrix(model: HasModel, *, limit: int = ENUMERATION_LIMIT) -> csr_array:
     """Return the Dobrushin matrix C of a model.
 
     C_ij is the largest total variation distance between the conditional distributions of x_i given
@@ -38,7 +38,7 @@ def influence_matrix(model: PairwiseModel, *, limit: int = ENUMERATION_LIMIT) ->
 
     Parameters
     ----------
-    model : PairwiseMRF
+    model : PairwiseMRF, Result or MarkovNetwork
     limit : int
         Largest number of joint states of the neighbours to enumerate.
 
@@ -57,14 +57,15 @@ def influence_matrix(model: PairwiseModel, *, limit: int = ENUMERATION_LIMIT) ->
     array([[0.   , 0.462],
            [0.462, 0.   ]])
     """
-    flat = flat_model(model)
-    n = model.n_variables
+    own = model_of(model)
+    flat = flat_model(own)
+    n = own.n_variables
     data = np.zeros(len(flat.neighbours))
     _all_rows(flat, n, limit, data)
     return csr_array((data, flat.neighbours, flat.starts), shape=(n, n))
 
 
-def dobrushin_coefficient(model: PairwiseModel, *, limit: int = ENUMERATION_LIMIT) -> float:
+def dobrushin_coefficient(model: HasModel, *, limit: int = ENUMERATION_LIMIT) -> float:
     """Return c, the largest row sum of the Dobrushin matrix.
 
     Below 1, correlations decay exponentially with the distance, and an infinite model with this

@@ -1,8 +1,8 @@
 """Certified marginal of one variable, computed from a small region that grows around it.
 
 The region grows by one variable at a time. Algorithm 1 of the paper stops where no candidate
-improves the bound (``growth="algorithm-1"``). Growth with detours continues across such plateaus:
-on grids the bound often decreases by orders of magnitude beyond them.
+improves the bound (``growth="algorithm-1"``). Growth with detours continues across plateaus, where
+none improves it by 1 %: on grids the bound often decreases by orders of magnitude beyond them.
 
 References
 ----------
@@ -20,8 +20,10 @@ import numpy as np
 
 from graftviz.inference.evidence import Evidence, checked_evidence, conditioned
 from graftviz.inference.exact.junction_tree import JunctionTree
+from graftviz.inference.exact.structure import allowed_bytes
 from graftviz.inference.local.bounds import (
     Coefficients,
+    RegionArrays,
     all_coefficients,
     appended,
     bound_with,
@@ -32,8 +34,14 @@ from graftviz.inference.local.bounds import (
     region_arrays,
     with_variable,
 )
-from graftviz.inference.local.local_model import Cut, fields_of, region_model
-from graftviz.inference.local.star import ENUMERATION_LIMIT, flat_model, members, neighbours_of
+from graftviz.inference.local.local_model import Cut, Fields, fields_of, region_model
+from graftviz.inference.local.star import (
+    ENUMERATION_LIMIT,
+    Members,
+    flat_model,
+    members,
+    neighbours_of,
+)
 from graftviz.inference.methods import infer
 from graftviz.inference.support import is_possible
 from graftviz.model.pairwise import HasModel, PairwiseModel, model_of, zero_sum
@@ -83,8 +91,9 @@ class ExpansionOptions:
     seed: int = option(0, "seed of the random expansion", minimum=0)
     growth: Growth = option(
         "detours",
-        "greedy growth where no neighbour improves the bound: detours continues with the neighbour "
-        "of largest influence on the query, algorithm-1 stops, as in the paper",
+        "greedy growth where no neighbour improves the bound by a hundredth: detours continues "
+        "with the neighbour of largest influence on the query, even if the bound rises a little; "
+        "algorithm-1 stops where none improves it at all, as in the paper",
         label="Growth",
         titles=("with detours", "Algorithm 1 of the paper"),
     )
@@ -125,8 +134,7 @@ class RegionStep:
         Outside neighbours that were considered for the next step, ascending; empty where growth
         ends before they are.
     candidate_bounds : float64 array
-        The bound with each candidate; NaN where the expansion does not use them. Under the
-        mean-field cut these hold for the current fields, before they are recomputed.
+        The bound with each candidate; NaN where the expansion does not use them.
     reason : str
         Why growth ends here, as a sentence; empty while it continues.
 
@@ -220,7 +228,7 @@ class _Region:
         is_tight = options.bound == "tight"
         self._compare = compare_from_scratch if is_tight else compare_by_corollary
         self._is_incremental = is_tight and options.cut == "drop"
-        self._comparison = self._compare(self._all_coefficients())
+        self._comparison = self._compare(self._all_coefficients(self._arrays))
         self._best = self.bound
 
     @property
@@ -258,7 +266,9 @@ class _Region:
         outside = np.array(sorted(self.rim), dtype=np.int64)
         if self._options.expansion != "greedy":
             return outside, np.full(len(outside), np.nan)
-        if self._options.bound == "tight":
+        if self._options.cut == "mean-field":
+            bounds, self._influences = self._bounds_with_fields(outside)
+        elif self._options.bound == "tight":
             bounds, self._influences = bounds_with_each(
                 self._flat,
                 self._arrays,
@@ -276,6 +286,18 @@ class _Region:
         ):
             bounds[0] = 0.0  # completes the connected component
         return outside, np.minimum(bounds, 1.0)
+
+    def _bounds_with_fields(self, outside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the bound with each candidate under fields of its own, and the influences."""
+        bounds, influences = np.empty(len(outside)), np.empty(len(outside))
+        for c, node in enumerate(outside.tolist()):
+            nodes = np.append(self._nodes, node)
+            rim = {*self.rim, *neighbours_of(self._model, node).tolist()} - set(nodes.tolist())
+            arrays = self._arrays_of(nodes, sorted(rim))[-1]
+            larger = self._compare(self._all_coefficients(arrays))
+            bounds[c] = larger.bounds[0]
+            influences[c] = (self._reach * larger.coefficients.influence[:-1, -1]).max()
+        return bounds, influences
 
     def _bounds_by_corollary(self, outside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the bound of Corollary 2 with each candidate, and its influence on the query."""
@@ -307,7 +329,7 @@ class _Region:
         """Return the candidate to add next; the first one of equals.
 
         Greedy growth adds the candidate with the smallest bound. With detours, where none improves
-        the bound because every candidate has a strong edge to the outside or all bounds are
+        the bound by 1 % because every candidate has a strong edge to the outside or all bounds are
         vacuous, it adds the one with the largest influence on the query.
         """
         if self._options.expansion == "random":
@@ -340,7 +362,7 @@ class _Region:
         self._extend_rim(node)
         self._update_arrays()
         if not self._is_incremental:
-            self._comparison = self._compare(self._all_coefficients())
+            self._comparison = self._compare(self._all_coefficients(self._arrays))
         self._best = min(self._best, self.bound)
         on_others = self._comparison.coefficients.influence[:-1, -1]
         self._reach = np.append(self._reach, (self._reach * on_others).max())
@@ -360,15 +382,20 @@ class _Region:
 
     def _update_arrays(self) -> None:
         """Recompute the fields that replace the cut edges, and the arrays of the region."""
-        rim = np.array(sorted(self.rim), dtype=np.int64)
-        self._fields = fields_of(self._flat, self._nodes, rim, self._options.cut)
-        self._inside = members(self._nodes)
-        self._arrays = region_arrays(
-            self._flat, self._nodes, self._inside, self._fields, self._options.limit
+        found = self._arrays_of(self._nodes, sorted(self.rim))
+        self._fields, self._inside, self._arrays = found
+
+    def _arrays_of(self, nodes: np.ndarray, rim: list[int]) -> tuple[Fields, Members, RegionArrays]:
+        outside = np.array(rim, dtype=np.int64)
+        fields, inside = fields_of(self._flat, nodes, outside, self._options.cut), members(nodes)
+        return (
+            fields,
+            inside,
+            region_arrays(self._flat, nodes, inside, fields, self._options.limit),
         )
 
-    def _all_coefficients(self) -> Coefficients:
-        return Coefficients(*all_coefficients(self._flat, self._arrays, self._options.limit))
+    def _all_coefficients(self, arrays: RegionArrays) -> Coefficients:
+        return Coefficients(*all_coefficients(self._flat, arrays, self._options.limit))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -501,8 +528,9 @@ def local_marginal(
     seed : int
         Seed of the random expansion.
     growth : {"detours", "algorithm-1"}
-        Greedy expansion where no variable improves the bound: continue with the variable of
-        largest influence on the query, or stop, as in Algorithm 1 of the paper.
+        Greedy expansion where no variable improves the bound by 1 %: continue with the variable of
+        largest influence on the query, even if the bound rises a little; or stop where none
+        improves it at all, as in Algorithm 1 of the paper.
     bound : {"tight", "corollary-2"}
         Form of the error bound: the influence of all neighbours of a variable together is limited,
         or their influences are added up, as in Corollary 2 of the paper, which is never smaller.
@@ -529,6 +557,7 @@ def local_marginal(
     """
     options = ExpansionOptions(tolerance, max_size, cut, expansion, threshold, seed, growth, bound)
     own: PairwiseModel = model_of(model)
+    allowed_bytes(max_memory)  # refuses an impossible limit
     observed = checked_evidence(own, evidence)
     rest = _conditional_model(own, observed)
     i = own.index_of(query)

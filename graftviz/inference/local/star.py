@@ -36,8 +36,8 @@ from graftviz.utils.compiling import inner_kernel, kernel
 # Largest number of joint states of neighbours to enumerate: twelve neighbours of two states, five
 # of five states. Above it, closed forms are used.
 ENUMERATION_LIMIT = 4096
-# For hubs only the inside neighbours may be enumerated, and fewer of their joint states, because
-# this is done for every candidate.
+# For hubs only the inside neighbours may be enumerated, and fewer of their joint states with two
+# states, because this is done for every candidate.
 _SHARE_OF_HUBS = 16
 # Added to every perturbation: far more than the rounding error of these sums of exponentials.
 # Weights in the millions need more, in proportion to their size.
@@ -378,12 +378,21 @@ def star(flat, i, sums, field, limit, influence):
     Returns
     -------
     perturbation, spread : float64
+        The spread is never above the perturbation plus the sum of the influences.
     """
+    perturbation, spread = _star(flat, i, sums, field, limit, influence)
+    perturbation = min(perturbation, spread)
+    return perturbation, min(spread, perturbation + influence.sum())
+
+
+@inner_kernel
+def _star(flat, i, sums, field, limit, influence):
     states = flat.sizes[i]
     inside = sums.inside
     for r in range(len(inside)):
         influence[r] = 0.0
-    most = limit if sums.is_enumerable else limit // _SHARE_OF_HUBS
+    is_close = states == 2 and not sums.is_enumerable  # the closed form is nearly exact
+    most = limit // _SHARE_OF_HUBS if is_close else limit
     n_inside = joint_states(flat, i, inside, most)
     if n_inside > most:
         return _closed_form(flat, i, sums, field, influence, True)
@@ -431,25 +440,37 @@ def _outside_slots(degree, inside):
 
 
 @inner_kernel
-def _extremes(rows, a):
-    lowest, highest = 1.0, 0.0
-    for c in range(len(rows)):
-        lowest, highest = min(lowest, rows[c, a]), max(highest, rows[c, a])
-    return lowest, highest
+def _spread_of_rows(full, local):
+    """Return the largest distance of any row of `full` from any row of `local`.
+
+    The distance of p and q is the maximum of p(S) − q(S) over sets S of states, so the maximum over
+    the rows needs only the extremes of p(S) and q(S); with many states pairs of rows are compared.
+    """
+    states, widest = full.shape[1], 0.0
+    sets = 1 << min(states, 40)
+    if sets * (len(full) + len(local)) > len(full) * len(local):
+        for c in range(len(full)):
+            for d in range(len(local)):
+                widest = max(widest, total_variation(full[c], local[d]))
+        return min(widest, 1.0)
+    for chosen in range(1, sets - 1):
+        highest, lowest = 0.0, 1.0
+        for c in range(len(full)):
+            highest = max(highest, _share_of(full[c], chosen))
+        for d in range(len(local)):
+            lowest = min(lowest, _share_of(local[d], chosen))
+        widest = max(widest, highest - lowest)
+    return min(widest, 1.0)
 
 
 @inner_kernel
-def _spread_of_rows(full, local):
-    """Bound the distance of any row of `full` from any row of `local` by their extremes."""
-    states = full.shape[1]
-    above = below = widest = 0.0
-    for a in range(states):
-        lowest, highest = _extremes(full, a)
-        lowest_local, highest_local = _extremes(local, a)
-        up, down = max(highest - lowest_local, 0.0), max(highest_local - lowest, 0.0)
-        above, below, widest = above + up, below + down, max(widest, up, down)
-    # With two states, both probabilities change by the same amount.
-    return min(widest if states == 2 else min(above, below), 1.0)
+def _share_of(row, chosen):
+    """Return the probability of the states whose bits are set."""
+    total = 0.0
+    for a in range(len(row)):
+        if chosen >> a & 1:
+            total += row[a]
+    return total
 
 
 @inner_kernel

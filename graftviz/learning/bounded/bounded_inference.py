@@ -65,12 +65,14 @@ class BoundedInference(PriorOptions):
       every step for the first pairs of the ranking, and for all pairs before the run ends. A pair
       is excluded permanently if a subgraph proves that it raises the treewidth above τ.
     - ``circuit-size``: additions and multiplications of variable elimination, counting states,
-      along the best of the current order and two greedy orders; see
+      along the best of the current order and the orders of exact inference; see
       :meth:`graftviz.inference.exact.ordering.Elimination.operations`.
 
     The others are measured after a fit: the edge is fitted, R is measured, and the edge is removed
     again if R exceeds τ. Refused pairs are checked again when no other pair is left, and the run
-    ends when a whole round adds no edge.
+    ends when a whole round adds no edge. With ``preset="literal"`` every step checks all pairs
+    again, and R is measured as in algorithm 1, at the weights before the fit and zero for the new
+    edge; the fitted model may then exceed τ.
 
     - ``bp-sweeps``, ``trbp-sweeps``: sweeps of (tree-reweighted) belief propagation from uniform
       messages until no message changes by a relative 10⁻⁶.
@@ -208,6 +210,15 @@ class BoundedInference(PriorOptions):
         label="Exact up to",
         minimum=1,
         maximum=100_000_000,
+        advanced=True,
+    )
+
+    preset: Literal["default", "literal"] = option(
+        "default",
+        "literal: every step takes the best of all candidates, and R is measured before the fit, "
+        "with weights of zero for the new edge, as in algorithm 1; default: measured bounds hold "
+        "for the fitted model, and refused pairs are checked again when no other is left",
+        label="Preset",
         advanced=True,
     )
 

@@ -20,6 +20,7 @@ from graftviz.learning.weights.network import frozen_changes
 from graftviz.utils.arrays import flat_positions
 
 _TOLERANCE = 1e-8  # KKT residual of a fit within a run; _POLISHED at its end
+_UNFITTED = 1e-7  # KKT residual above which a fit has not converged
 _POLISHED = 1e-10
 _ROUNDING = 1e-9  # relative, of the gradient of a new edge
 OBJECTIVES = {
@@ -94,6 +95,20 @@ class BoundedModel:
         return PairwiseMRF(
             self.cardinalities, self.current.edges, weights, self._names, self._labels
         )
+
+    def model_with(self, i: int, j: int) -> PairwiseMRF:
+        """Return the model with an edge (i, j) of weight zero."""
+        nodes, tables = self._centred()
+        zeros = np.zeros(self.cardinalities[i] * self.cardinalities[j])
+        weights = np.concatenate([nodes, tables, zeros])
+        return PairwiseMRF(
+            self.cardinalities, self.with_edge(i, j), weights, self._names, self._labels
+        )
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the last fit converged; small steps are not meant to."""
+        return self._stage_step is not None or self.current.violation <= _UNFITTED
 
     def beliefs(self) -> np.ndarray:
         """Return the node marginals, flat."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from graftviz.inference.exact.ordering import (
     Elimination,
     eliminated,
     greedy_elimination,
+    smallest_circuit,
 )
 from graftviz.inference.methods import Method, infer
 from graftviz.learning.bounded.feasibility import PROVED, REFUSED, TAKEN, UNKNOWN, first_feasible
@@ -39,6 +41,7 @@ from graftviz.utils.options import attributes, plain_name
 Measure = Callable[[PairwiseModel], float]
 BY_GRAPH = ("treewidth", "circuit-size")
 _RECHECKS = 32  # refused pairs for which greedy orders are tried again, per step
+_WORTH = 1.5  # circuits larger than this times the bound are hardly ever reordered to fit
 _SWEEP_TOLERANCE = 1e-6
 _TIMINGS = 3
 
@@ -72,10 +75,12 @@ class GraphChoice:
         τ.
     needs_exact : bool
         Whether to refuse pairs after which inference would no longer be exact.
+    is_literal : bool
+        Whether to try greedy orders for all pairs in every step.
     """
 
-    def __init__(self, measure: str, bound: float, needs_exact: bool) -> None:
-        self._bound, self._needs_exact = bound, needs_exact
+    def __init__(self, measure: str, bound: float, needs_exact: bool, is_literal: bool) -> None:
+        self._bound, self._needs_exact, self._is_literal = bound, needs_exact, is_literal
         self._is_width = measure == "treewidth"
 
     def value(self, model: BoundedModel) -> float:
@@ -95,11 +100,14 @@ class GraphChoice:
         """
         walk = self._within_width if self._is_width else self._one_by_one
         most = self._bound if self._is_width else np.inf
-        for rechecks in (_RECHECKS, len(ranked)):
+        for rechecks in (len(ranked),) if self._is_literal else (_RECHECKS, len(ranked)):
             for pair, kinds in walk(model, pairs, ranked, rechecks):
                 i, j = pairs.ends(pair)
                 sizes = partial(self._sizes, model, model.with_edge(i, j))
                 best = _elimination_with(model, i, j, kinds, sizes, most)
+                if not self._is_width and kinds and sizes(best)[0] <= _WORTH * self._bound:
+                    planned = smallest_circuit(model.with_edge(i, j), model.cardinalities)
+                    best = best if planned is None else min(best, planned, key=sizes)
                 is_small = sizes(best)[0] <= self._bound
                 if is_small and (not self._needs_exact or model.is_exact_with(best)):
                     model.add(i, j, best)
@@ -147,6 +155,9 @@ class GraphChoice:
 class MeasuredChoice:
     """Selection under a bound on a function of the model, which is measured after a fit.
 
+    If it is literal, as in algorithm 1, every step takes the first of all candidates, and R is
+    measured before the fit, with weights of zero for the new edge.
+
     Parameters
     ----------
     measure : callable
@@ -155,24 +166,29 @@ class MeasuredChoice:
         τ.
     needs_exact : bool
         Whether to refuse pairs after which inference would no longer be exact.
+    is_literal : bool
     """
 
-    def __init__(self, measure: Measure, bound: float, needs_exact: bool) -> None:
+    def __init__(self, measure: Measure, bound: float, needs_exact: bool, is_literal: bool) -> None:
         self._measure, self._bound, self._needs_exact = measure, bound, needs_exact
+        self._is_literal = is_literal
         self._measured: float | None = None
         self._has_grown = True  # since refused pairs were last checked again
 
     def value(self, model: BoundedModel) -> float:
         """Return R of the current model."""
         if self._measured is None:
-            self._measured = self._cost(model)
+            self._measured = self._cost(model.model())
         return self._measured
 
     def grow(self, model: BoundedModel, pairs: Pairs, ranked: np.ndarray) -> int:
         """Add the first ranked pair that keeps the bound; return its index, or -1 if none does.
 
-        Refused pairs are checked again when no other is left and the model has grown since.
+        Refused pairs are checked again when no other is left and the model has grown since, or in
+        every step.
         """
+        if self._is_literal:
+            return self._first(model, pairs, ranked)
         pair = self._first(model, pairs, ranked[pairs.status[ranked] == UNKNOWN])
         if pair < 0 and self._has_grown:
             refused = ranked[pairs.status[ranked] == REFUSED]
@@ -188,9 +204,14 @@ class MeasuredChoice:
             i, j = pairs.ends(pair)
             best = _elimination_with(model, i, j, (MIN_FILL,), lambda found: found.entries)
             if not self._needs_exact or model.is_exact_with(best):
-                model.add(i, j, best)
-                cost = self._cost(model)
+                if self._is_literal:
+                    cost = self._cost(model.model_with(i, j))
+                else:
+                    model.add(i, j, best)
+                    cost = self._cost(model.model())
                 if cost <= self._bound:
+                    if self._is_literal:
+                        model.add(i, j, best)
                     self._measured = cost
                     return pair
                 model.restore(before)
@@ -198,8 +219,8 @@ class MeasuredChoice:
             pairs.status[pair] = REFUSED
         return -1
 
-    def _cost(self, model: BoundedModel) -> float:
-        found = self._measure(model.model())
+    def _cost(self, model: PairwiseModel) -> float:
+        found = self._measure(model)
         try:
             cost = float(found)
         except (TypeError, ValueError):
@@ -424,7 +445,7 @@ class BoundedRun(LearnerRun):
         with self.clock.work("other"):
             found = np.concatenate(infer(network, "bp", max_sweeps=_GAP_SWEEPS).node)
             gap = float(np.abs(found - self._model.beliefs()).max())
-        return self.outcome(
+        outcome = self.outcome(
             certificate,
             self._reason(certificate),
             objective=now.objective,
@@ -437,6 +458,12 @@ class BoundedRun(LearnerRun):
             objective_name=OBJECTIVES[now.source],
             infeasible=self._infeasible(),
         )
+        if self._model.is_fitted:
+            return outcome
+        reason = Remark(
+            "bounded.unfitted", {"reason": outcome.stop_reason, "residual": now.violation}
+        )
+        return replace(outcome, converged=False, stop_reason=reason)
 
     def _infeasible(self) -> int:
         """Return the number of inactive pairs that were found to pass the bound."""
@@ -455,13 +482,14 @@ class BoundedRun(LearnerRun):
             or options.stage_step is not None
             or not options.edge_penalty().is_zero
         )
+        is_literal = options.preset == "literal"
         if measure in BY_GRAPH:
-            return GraphChoice(measure, self._bound, needs_exact)
+            return GraphChoice(measure, self._bound, needs_exact, is_literal)
         if measure == "seconds":
             measure = measured_seconds(inference)
         elif not callable(measure):
             measure = measured_sweeps(measure.removesuffix("-sweeps"), self._bound)
-        return MeasuredChoice(measure, self._bound, needs_exact)
+        return MeasuredChoice(measure, self._bound, needs_exact, is_literal)
 
     def _grow(self) -> tuple[int, float]:
         """Add the best feasible pair; return its index (-1: none) and its gradient norm."""
@@ -519,6 +547,8 @@ class BoundedRun(LearnerRun):
         return tuple(key for key, happened in ran.items() if happened)
 
     def _notes(self) -> tuple[Remark, ...]:
+        if not self._model.is_fitted:
+            return (Remark("notes.unfitted", {"residual": self._model.current.violation}),)
         now = self._model.current.source
         if now == self._before.source:
             return ()
@@ -530,7 +560,7 @@ class BoundedRun(LearnerRun):
         bounds: dict[str, str | float]
         bounds = {"measure": self.options.measure_name, "bound": self._bound}
         if (status == TAKEN).all():
-            return Remark("reasons.all_pairs", {})
+            return self.nothing_left()
         if certificate.worst_score is not None:
             return Remark("reasons.budget", {"budget": edges})
         if self._choice.value(self._model) > self._bound:
@@ -542,8 +572,11 @@ class BoundedRun(LearnerRun):
             return Remark("bounded.zero", {})
         refused = self._infeasible()
         idle = int(np.count_nonzero(status != TAKEN)) - refused
+        kind = "bounded.none_left" if edges else "bounded.no_edge"
+        if self.options.complexity in BY_GRAPH and (status == REFUSED).any():
+            kind = "bounded.no_order"  # a better order may exist
         return Remark(
-            "bounded.none_left" if edges else "bounded.no_edge",
+            kind,
             {
                 **bounds,
                 "refused": Remark("bounded.refused", {"count": refused}),

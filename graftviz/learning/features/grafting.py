@@ -63,8 +63,9 @@ class GraftingLight(FeatureOptions):
     """Greedy activation of single features, with one step of all weights in between.
 
     The step updates every active weight once, then the node weights, and sends all messages once.
-    As the next feature is chosen at weights that are not fitted fully, some features are activated
-    that a full fit would not need. When no feature violates any more, the weights are fitted fully,
+    As the next feature is chosen at weights that are not fitted fully, the order of features
+    differs, and some may be activated that a full fit would not need. When no feature violates any
+    more, the weights are fitted fully,
     and the search continues if a feature violates then: the run ends at the objective of feature
     grafting.
 
@@ -95,8 +96,8 @@ class GraftingLight(FeatureOptions):
     optimisation: Literal["proximal", "orthant-wise"] = option(
         "proximal",
         "step of the active weights after an activation. proximal: a weight may become zero or "
-        "change its sign; orthant-wise: the step of the paper, in which a weight that would change "
-        "its sign becomes zero",
+        "change its sign; orthant-wise: a weight that would change its sign becomes zero, as in "
+        "the paper, but with the same diagonal scaling and without a line search",
         label="Step",
     )
 

@@ -7,12 +7,13 @@ active features only the best feature matters. Since it was scored last, its sco
 most drift_i + drift_j, the lengths of the paths of both node beliefs, as no entry changes by more
 than the belief. Pairs that cannot be the maximum are therefore not scored again.
 
-Options of the learners that activate single features, and their default values. Default λ: σ √(2 ln
-F), where σ is the score that a feature has by sampling noise alone
-(:func:`graftviz.learning.weights.noise.feature_noise`) and F the number of features. This is about
-the largest of F noisy scores, so noise alone activates hardly any feature. (Learners of whole edges
-use a few times σ, as the norm of many cells hardly varies; here every cell is a separate test.)
-Default λ₂: 4 / √N, as for whole edges under the Bethe likelihood.
+Options of the learners that activate single features, and their default values. Without `lam`, one
+level holds for all features and each has its own threshold λ u_k, which follows from its noise
+(:func:`graftviz.learning.weights.noise.feature_thresholds`): the penalty of its weight is
+λ u_k |w_k| and its score is divided by u_k. The level is 1 / (10 F) with the number of features
+that differ, F = Σ (s_i − 1)(s_j − 1), so that about one in ten runs on independent variables
+activates a feature. A λ that was chosen holds for all features, as in the thesis. Default λ₂:
+4 / √N, as for whole edges under the Bethe likelihood.
 """
 
 from __future__ import annotations
@@ -30,8 +31,10 @@ from graftviz.learning.counts.pair_counts import PairCounts, table_cells
 from graftviz.learning.features.solver import FIT, FeatureNetwork
 from graftviz.learning.learner_run import LearnerRun
 from graftviz.learning.prior import PriorOptions
+from graftviz.learning.scores.pair_test import significance_of
 from graftviz.learning.settings import Rescoring, rescoring_option
 from graftviz.learning.trace import (
+    FEATURE_TOLERANCE,
     ActivationTest,
     Certificate,
     Outcome,
@@ -40,7 +43,12 @@ from graftviz.learning.trace import (
     ScoredFeature,
     Step,
 )
-from graftviz.learning.weights.noise import feature_noise
+from graftviz.learning.weights.noise import (
+    FeatureUnits,
+    feature_thresholds,
+    plain_units,
+    unit_of,
+)
 from graftviz.learning.weights.penalty import Penalty
 from graftviz.utils.compiling import inner_kernel, kernel
 from graftviz.utils.errors import InputError
@@ -48,12 +56,17 @@ from graftviz.utils.options import option
 
 _SCORE = "feature"  # |∂L/∂w_k| of the Bethe likelihood
 _FALLBACK_LAM = 1e-3  # if no variable varies, so that there is no noise
+_FALSE_RUNS = 0.1  # share of runs on independent variables that activate a feature
 
 
 class FeatureSettings(NamedTuple):
-    """Resolved options of one run: the penalty, whose λ is also the threshold of scores."""
+    """Resolved options of one run: the penalty, whose λ is also the threshold of scores.
+
+    `by_noise`: whether λ was not chosen, so that each feature has its own threshold.
+    """
 
     penalty: Penalty
+    by_noise: bool
 
     @property
     def lam(self) -> float:
@@ -63,7 +76,7 @@ class FeatureSettings(NamedTuple):
     @property
     def test(self) -> ActivationTest:
         """The activation test C₁ (TH 3.9)."""
-        return ActivationTest(_SCORE, self.penalty.lam)
+        return ActivationTest(_SCORE, self.penalty.lam, by_noise=self.by_noise)
 
 
 @dataclass(frozen=True)
@@ -90,7 +103,7 @@ class FeatureOptions(PriorOptions):
         above=0.0,
         maximum=1.0,
         scale="log",
-        none_means="the largest score of all features under noise alone",
+        none_means="each feature has its own threshold, by its noise; λ is that of a typical one",
     )
     lam2: float | None = option(
         None,
@@ -141,20 +154,31 @@ class FeatureOptions(PriorOptions):
         """Return the options with automatic values resolved for the counted data."""
         lam, lam2 = self.lam, self.lam2
         if lam is None:
-            packed = counts.packed
-            noise = feature_noise(packed.margins, packed.node_offsets, packed.rows)
-            sizes = np.asarray(counts.cardinalities, dtype=np.float64)
-            features = (sizes.sum() ** 2 - (sizes**2).sum()) / 2.0
-            largest = noise * math.sqrt(2.0 * math.log(max(features, 2.0)))
-            lam = min(float(f"{largest:.2g}"), 1.0) or _FALLBACK_LAM
+            lam = feature_rule(counts)[0] or _FALLBACK_LAM
         if lam2 is None:
             lam2 = float(f"{4.0 / math.sqrt(counts.n_rows):.2g}")
-        return FeatureSettings(Penalty(float(lam), float(lam2), False, False))
+        penalty = Penalty(float(lam), float(lam2), False, False)
+        return FeatureSettings(penalty, by_noise=self.lam is None)
 
     def automatic(self, counts: PairCounts, *, has_rows: bool = True) -> dict[str, Any]:
         """Return the values that rules give to λ and λ₂."""
         settings = self.settings(counts)
         return {"lam": settings.lam, "lam2": settings.penalty.lam2}
+
+
+def feature_rule(counts: PairCounts) -> tuple[float, FeatureUnits]:
+    """Return the threshold of a typical feature and the units of all, at the level of the runs."""
+    packed = counts.packed
+    sizes = np.asarray(counts.cardinalities, dtype=np.float64)
+    free = sizes - 1.0
+    different = (free.sum() ** 2 - (free**2).sum()) / 2.0
+    significance = significance_of(_FALSE_RUNS / max(different, 1.0))
+    return feature_thresholds(packed.margins, packed.node_offsets, packed.rows, significance)
+
+
+def feature_units(counts: PairCounts, *, by_noise: bool) -> FeatureUnits:
+    """Return the units of the scores of features, all 1 unless they follow from noise."""
+    return feature_rule(counts)[1] if by_noise else plain_units(int(counts.cardinalities.sum()))
 
 
 _ROWS_AT_ONCE = 64
@@ -170,7 +194,7 @@ class FoundFeature(NamedTuple):
 
 
 @inner_kernel
-def best_feature(cells, start, scale, beliefs, at_i, states_i, at_j, states_j):
+def best_feature(cells, start, scale, beliefs, units, at_i, states_i, at_j, states_j):
     """Return (cell, score) of the best feature of a pair without active features.
 
     Parameters
@@ -179,12 +203,14 @@ def best_feature(cells, start, scale, beliefs, at_i, states_i, at_j, states_j):
         ``cells[start:]`` holds the counts, row-major; times `scale` they are p_D.
     beliefs : float64 array, flat
         b_i begins at `at_i`, b_j at `at_j`.
+    units : FeatureUnits
     """
     best, score, at = 0, -1.0, start
     for a in range(states_i):
         weight = beliefs[at_i + a]
         for b in range(states_j):
             gap = abs(weight * beliefs[at_j + b] - scale * cells[at])
+            gap /= unit_of(units, at_i + a, at_j + b)
             if gap > score:
                 best, score = at - start, gap
             at += 1
@@ -192,7 +218,7 @@ def best_feature(cells, start, scale, beliefs, at_i, states_i, at_j, states_j):
 
 
 @kernel
-def _scan(packed, store, beliefs, drift, scores, cells, seen_drift, active, scratch):
+def _scan(packed, store, beliefs, units, drift, scores, cells, seen_drift, active, scratch):
     """Return the slot of the best feature of pairs without active ones, and the number of tests.
 
     A test is the score of one feature. The slot is -1 without such pairs. Slots are in
@@ -203,7 +229,7 @@ def _scan(packed, store, beliefs, drift, scores, cells, seen_drift, active, scra
     best, highest, tests = -1, -1.0, 0
     for slot in range(store.pairs.size[0]):
         i, j = first[slot], second[slot]
-        reach = drift[i] + drift[j] - seen_drift[slot]
+        reach = (drift[i] + drift[j] - seen_drift[slot]) / units.constant  # no unit is smaller
         if active[slot] or scores[slot] + reach <= highest:
             continue
         if reach > 0.0:
@@ -214,6 +240,7 @@ def _scan(packed, store, beliefs, drift, scores, cells, seen_drift, active, scra
                 start,
                 scale,
                 beliefs,
+                units,
                 at_i,
                 offsets[i + 1] - at_i,
                 at_j,
@@ -227,20 +254,27 @@ def _scan(packed, store, beliefs, drift, scores, cells, seen_drift, active, scra
 
 
 @kernel
-def best_inside(edge_offsets, n_edges, active, beliefs, targets):
+def best_inside(network, n_edges, active, beliefs, units):
     """Return edge, cell and score of the best inactive feature of the active edges.
 
-    The fourth number is that of tests, scores of one feature. All arrays but the offsets are flat
-    over the cells of the edges. Edge -1: none is inactive.
+    The fourth number is that of tests, scores of one feature. `active` and `beliefs` are flat over
+    the cells of the edges. Edge -1: none is inactive.
     """
     edge, cell, score, tests = -1, 0, -1.0, 0
+    nodes, offsets, targets = network.edge_nodes, network.node_offsets, network.edge_targets
     for e in range(n_edges):
-        for k in range(edge_offsets[e], edge_offsets[e + 1]):
+        at_i, at_j = offsets[nodes[e, 0]], offsets[nodes[e, 1]]
+        states_j = offsets[nodes[e, 1] + 1] - at_j
+        start = network.edge_offsets[e]
+        for k in range(start, network.edge_offsets[e + 1]):
             if active[k]:
                 continue
             tests += 1
-            if abs(beliefs[k] - targets[k]) > score:
-                edge, cell, score = e, k - edge_offsets[e], abs(beliefs[k] - targets[k])
+            at = k - start
+            gap = abs(beliefs[k] - targets[k])
+            gap /= unit_of(units, at_i + at // states_j, at_j + at % states_j)
+            if gap > score:
+                edge, cell, score = e, at, gap
     return edge, cell, score, tests
 
 
@@ -251,6 +285,8 @@ class FeatureSearch:
     ----------
     counts : PairCounts
         Must be new: slots are then in lexicographic order of pairs.
+    units : FeatureUnits
+        Divisors of scores.
 
     Attributes
     ----------
@@ -258,8 +294,8 @@ class FeatureSearch:
         Number of scores of features that :meth:`best_outside` has computed.
     """
 
-    def __init__(self, counts: PairCounts) -> None:
-        self.counts = counts
+    def __init__(self, counts: PairCounts, units: FeatureUnits) -> None:
+        self.counts, self.units = counts, units
         self.tests = 0
         possible = counts.tables_possible
         counts.reserve(possible)
@@ -287,6 +323,7 @@ class FeatureSearch:
             counts.packed,
             counts.store,
             beliefs,
+            self.units,
             drift,
             self._scores,
             self._cells,
@@ -322,7 +359,7 @@ class FeatureSearch:
         self._active[self.counts.slot(i, j)] = True
 
 
-_STEP_TOLERANCE = 1e-8
+_STEP_TOLERANCE = FEATURE_TOLERANCE
 _POLISH_TOLERANCE = 1e-10
 _POLISHED = 1e-7  # KKT residual at which polishing stops
 _POLISH_ROUNDS = 5
@@ -345,7 +382,8 @@ def graft_features(
     while True:
         stopped_by = run.exhausted_budget()
         found = None if stopped_by else run.best()
-        if found is None or found.score <= run.settings.lam:
+        # A fit is no more exact than its tolerance: equal scores are common with counts.
+        if found is None or found.score <= run.settings.lam + FEATURE_TOLERANCE:
             if is_polished:
                 return run.finish(stopped_by)
             # Only at polished weights do the scores prove that no feature violates.
@@ -366,18 +404,19 @@ class _FeatureRun(LearnerRun):
 
     def __init__(self, table: DiscreteTable, options: FeatureOptions) -> None:
         super().__init__(table, options)
-        self.labels = table.labels
+        self.labels, self._varying = table.labels, int(table.varying.sum())
         self.prior = options.prior(table.names)
         with self.clock.work("statistics"):
             self._counts = PairCounts(table)
-            self._search = FeatureSearch(self._counts)
+            self.settings = options.settings(self._counts)
+            units = feature_units(self._counts, by_noise=self.settings.by_noise)
+            self._search = FeatureSearch(self._counts, units)
             self._search.exclude(self.prior.forbidden)
-        self.settings = options.settings(self._counts)
         self._tests = 0
         self._activated: tuple[ScoredEdge, ...] = ()
         self._features: tuple[ScoredFeature, ...] = ()
         with self.clock.work("fitting"):
-            self._network = FeatureNetwork(self._counts, table.names, table.labels)
+            self._network = FeatureNetwork(self._counts, table.names, table.labels, units)
             self._evaluation = self._network.evaluate(self.settings.penalty)
         self._previous_objective = self._evaluation.objective
         self.begin(self._network.model(), self._network.node_beliefs)
@@ -412,11 +451,7 @@ class _FeatureRun(LearnerRun):
         with self.clock.work("scoring"):
             found = self._search.best_outside(state.node_beliefs, state.drift)
             e, cell, score, inside = best_inside(
-                state.edge_offsets,
-                network.n_edges,
-                network.active,
-                network.beliefs,
-                state.edge_targets,
+                state, network.n_edges, network.active, network.beliefs, self._search.units
             )
         self._tests += self._search.tests - before + int(inside)
         if e >= 0 and (found is None or score > found.score):
@@ -426,12 +461,16 @@ class _FeatureRun(LearnerRun):
 
     def activate_required(self) -> None:
         """Activate all features of the required edges."""
-        beliefs = np.split(self._network.node_beliefs, np.cumsum(self._counts.cardinalities)[:-1])
+        ends = np.cumsum(self._counts.cardinalities)[:-1]
+        beliefs = np.split(self._network.node_beliefs, ends)
+        units = self._search.units
+        roots = np.split(units.roots, ends)
         found = []
         with self.clock.work("scoring"):
             for i, j in self.prior.required.tolist():
                 shares = self._counts.table(i, j) / self._counts.n_rows
                 gaps = np.abs(np.outer(beliefs[i], beliefs[j]) - shares)
+                gaps /= units.constant + np.outer(roots[i], roots[j])
                 scores = gaps.reshape(-1).tolist()
                 found += [FoundFeature(i, j, cell, score) for cell, score in enumerate(scores)]
         self.activate(*found)
@@ -470,6 +509,11 @@ class _FeatureRun(LearnerRun):
             return
         with self.clock.work("fitting"):
             penalty, network = self.settings.penalty, self._network
+            if self.settings.by_noise != before.by_noise:
+                units = feature_units(self._counts, by_noise=self.settings.by_noise)
+                self._search.units = units
+                self._search.reset_bounds()
+                network.change_units(units)
             self._evaluation = (
                 network.evaluate(penalty)
                 if self.options.one_step
@@ -545,7 +589,9 @@ class _FeatureRun(LearnerRun):
 
     def _reason(self, certificate: Certificate) -> Remark:
         if certificate.worst_edge is None or certificate.worst_states is None:
-            return Remark("reasons.all_features", {})
+            return self.nothing_left(by_feature=True)
+        if not self._network.n_edges and self._varying < 2:
+            return Remark("reasons.constant", {})
         (i, j), (a, b) = certificate.worst_edge, certificate.worst_states
         ends = {"source": self.names[i], "target": self.names[j]}
         states = {"source_state": self.labels[i][a], "target_state": self.labels[j][b]}

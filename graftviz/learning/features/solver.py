@@ -19,9 +19,9 @@ A step changes no log-potential by more than a quarter. Along the step the curva
 factor of at most √e < 2, so a step that lowers the quadratic model also lowers the objective, and
 no line search is needed.
 
-Penalty λ Σ |w_k| + λ₂ Σ w_k² over single features, and its optimality conditions. A *feature* is
-one joint state (a, b) of one pair of variables. Inactive features have weight zero and no condition
-here; the search tests them.
+Penalty Σ λ u_k |w_k| + λ₂ Σ w_k² over single features with units u_k, which are 1 for a λ that was
+chosen, and its optimality conditions. A *feature* is one joint state (a, b) of a pair of variables.
+Inactive features have weight zero and no condition here; the search tests them.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ import numpy as np
 from graftviz.inference.propagation import cavity, pair_belief
 from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.learning.weights.network import ActiveNetwork, Evaluation, evaluate
+from graftviz.learning.weights.noise import FeatureUnits, plain_units, unit_of
 from graftviz.learning.weights.penalty import Penalty
 from graftviz.learning.weights.solver import commit_block, pair_margins
 from graftviz.utils.compiling import inner_kernel, kernel
@@ -60,7 +61,7 @@ def feature_residual(weight, gradient, lam, lam2):
 
 
 @inner_kernel
-def feature_terms(belief, target, weights, active, lam, lam2):
+def feature_terms(belief, target, weights, active, lams, lam2):
     """Return the penalty of the active features of an edge and their largest violation.
 
     Parameters
@@ -68,13 +69,15 @@ def feature_terms(belief, target, weights, active, lam, lam2):
     belief, target, weights : float64 arrays, shape (s_i · s_j,)
         Pair belief, data marginal and weights of the edge.
     active : bool array, same shape
+    lams : float64 array, same shape
+        λ u_k.
     """
     price, worst = 0.0, 0.0
     for k in range(len(weights)):
         if active[k]:
             weight = weights[k]
-            price += lam * abs(weight) + lam2 * weight * weight
-            worst = max(worst, feature_residual(weight, belief[k] - target[k], lam, lam2))
+            price += lams[k] * abs(weight) + lam2 * weight * weight
+            worst = max(worst, feature_residual(weight, belief[k] - target[k], lams[k], lam2))
     return price, worst
 
 
@@ -180,7 +183,7 @@ def _part_of(shift, move, cells, states_i, states_j):
 
 
 @inner_kernel
-def _newton_move(belief, target, row, column, weights, cells, lam, lam2, goal):
+def _newton_move(belief, target, row, column, weights, cells, lams, lam2, goal):
     """Minimise the quadratic model in the active features plus their penalty.
 
     Parameters
@@ -220,7 +223,7 @@ def _newton_move(belief, target, row, column, weights, cells, lam, lam2, goal):
             if steep <= 1e-300:
                 continue
             current = weights[cells[k]] + move[k]
-            target_weight = soft_threshold(steep * current - slope[k], lam) / steep
+            target_weight = soft_threshold(steep * current - slope[k], lams[cells[k]]) / steep
             target_weight = min(max(target_weight, -_LARGEST_WEIGHT), _LARGEST_WEIGHT)
             change = target_weight - current
             if change == 0.0:
@@ -241,20 +244,20 @@ def _newton_move(belief, target, row, column, weights, cells, lam, lam2, goal):
 
 
 @inner_kernel
-def _proximal_move(belief, target, weights, cells, lam, lam2):
+def _proximal_move(belief, target, weights, cells, lams, lam2):
     """Return one proximal step of the weights in the metric diag(b + 2 λ₂), nodes fixed."""
     move = np.empty(len(cells))
     for k in range(len(cells)):
         at = cells[k]
         steep = belief[at] + 2.0 * lam2
         slope = belief[at] - target[at] + 2.0 * lam2 * weights[at]
-        target_weight = soft_threshold(steep * weights[at] - slope, lam) / steep
+        target_weight = soft_threshold(steep * weights[at] - slope, lams[at]) / steep
         move[k] = min(max(target_weight, -_LARGEST_WEIGHT), _LARGEST_WEIGHT) - weights[at]
     return move
 
 
 @inner_kernel
-def _orthant_move(belief, target, weights, cells, lam, lam2):
+def _orthant_move(belief, target, weights, cells, lams, lam2):
     """Return one orthant-wise step in the same metric: weights do not change their sign.
 
     The orthant is that of the weights, and of the negative pseudo-gradient where they are zero
@@ -266,9 +269,9 @@ def _orthant_move(belief, target, weights, cells, lam, lam2):
         steep = belief[at] + 2.0 * lam2
         slope = belief[at] - target[at] + 2.0 * lam2 * weights[at]
         sign = np.sign(weights[at])
-        if sign == 0.0 and abs(slope) > lam:
+        if sign == 0.0 and abs(slope) > lams[at]:
             sign = -np.sign(slope)
-        target_weight = weights[at] - (slope + lam * sign) / steep
+        target_weight = weights[at] - (slope + lams[at] * sign) / steep
         if target_weight * sign <= 0.0:
             target_weight = 0.0
         move[k] = min(max(target_weight, -_LARGEST_WEIGHT), _LARGEST_WEIGHT) - weights[at]
@@ -276,7 +279,19 @@ def _orthant_move(belief, target, weights, cells, lam, lam2):
 
 
 @inner_kernel
-def solve_features(network, e, active, penalty, tolerance, kind, work):
+def _lams_of(network, e, units, lam):
+    """Return λ u_k of the features of edge e."""
+    at_i = network.node_offsets[network.edge_nodes[e, 0]]
+    at_j = network.node_offsets[network.edge_nodes[e, 1]]
+    states_j = network.node_offsets[network.edge_nodes[e, 1] + 1] - at_j
+    lams = np.empty(network.edge_offsets[e + 1] - network.edge_offsets[e])
+    for k in range(len(lams)):
+        lams[k] = lam * unit_of(units, at_i + k // states_j, at_j + k % states_j)
+    return lams
+
+
+@inner_kernel
+def solve_features(network, e, active, units, penalty, tolerance, kind, work):
     """Fit the active features of edge e and the weights of its nodes; send both messages once.
 
     Parameters
@@ -284,6 +299,7 @@ def solve_features(network, e, active, penalty, tolerance, kind, work):
     network : Network
     active : bool array, flat
         Mask of the active features among all edge weights.
+    units : FeatureUnits
     penalty : Penalty
         λ and λ₂; node weights are free.
     tolerance : float
@@ -311,7 +327,7 @@ def solve_features(network, e, active, penalty, tolerance, kind, work):
     target_j = network.node_targets[at_j : at_j + states_j]
     mask = active[at : at + size]
     cells = np.flatnonzero(mask)
-    lam, lam2 = penalty.lam, penalty.lam2
+    lams, lam2 = _lams_of(network, e, units, penalty.lam), penalty.lam2
     alpha, beta, belief = work[0], work[1], work[2]
     row, column, base_i, base_j = work[5], work[6], work[7], work[8]
     cavity(network, e, np.int64(0), alpha)
@@ -323,20 +339,20 @@ def solve_features(network, e, active, penalty, tolerance, kind, work):
     _balance(target_i, target_j, potentials, alpha, beta, belief, row, column)
     solved = False
     for _ in range(_NEWTON_STEPS if kind == FIT else 1):
-        _, worst = feature_terms(belief, target, weights, mask, lam, lam2)
+        _, worst = feature_terms(belief, target, weights, mask, lams, lam2)
         if worst <= tolerance:
             solved = True
             break
         if kind != FIT:
             if kind == PROXIMAL:
-                move = _proximal_move(belief, target, weights, cells, lam, lam2)
+                move = _proximal_move(belief, target, weights, cells, lams, lam2)
             else:
-                move = _orthant_move(belief, target, weights, cells, lam, lam2)
+                move = _orthant_move(belief, target, weights, cells, lams, lam2)
             shift = np.zeros(states_i + states_j)
         else:
             goal = max(0.1 * tolerance, 1e-3 * worst)
             move, shift = _newton_move(
-                belief, target, row[:states_i], column[:states_j], weights, cells, lam, lam2, goal
+                belief, target, row[:states_i], column[:states_j], weights, cells, lams, lam2, goal
             )
         part = _part_of(shift, move, cells, states_i, states_j)
         for k in range(len(cells)):
@@ -352,7 +368,7 @@ def solve_features(network, e, active, penalty, tolerance, kind, work):
 
 
 @kernel
-def solve_feature_set(network, n_edges, active, penalty, tolerance, max_sweeps, kind, work):
+def solve_feature_set(network, n_edges, active, units, penalty, tolerance, max_sweeps, kind, work):
     """Visit edges whose features or beliefs changed since their last visit, until none has.
 
     Unless `kind` is FIT, every edge is visited at most once and takes one step.
@@ -375,7 +391,7 @@ def solve_feature_set(network, n_edges, active, penalty, tolerance, max_sweeps, 
             settled = False
             visits += 1
             moved_i, moved_j, solved = solve_features(
-                network, e, active, penalty, 0.1 * tolerance, kind, work
+                network, e, active, units, penalty, 0.1 * tolerance, kind, work
             )
             drift[i] += moved_i
             drift[j] += moved_j
@@ -395,7 +411,8 @@ class FeatureNetwork(ActiveNetwork):
     """Active features of one run, fitted to the counts of its data.
 
     An edge is active if one of its features is; the weights of its other features are zero. Node
-    weights are free. The :class:`Penalty` applies element by element: λ Σ |w_k| + λ₂ Σ w_k².
+    weights are free. The :class:`Penalty` applies element by element: Σ λ u_k |w_k| + λ₂ Σ w_k²,
+    with u_k = 1 unless `units` are passed.
 
     Attributes
     ----------
@@ -410,8 +427,10 @@ class FeatureNetwork(ActiveNetwork):
         counts: PairCounts,
         names: tuple[str, ...],
         labels: tuple[tuple[str, ...], ...],
+        units: FeatureUnits | None = None,
     ) -> None:
         super().__init__(counts, names, labels)
+        self._units = units or plain_units(int(counts.cardinalities.sum()))
         self.active = np.zeros(len(self.state.edge_weights), dtype=np.bool_)
         self.beliefs = np.zeros(len(self.state.edge_weights))
         self.n_features = 0
@@ -428,6 +447,12 @@ class FeatureNetwork(ActiveNetwork):
         self.state.seen_drift[e] = -1.0
         self.n_features += 1
         return e
+
+    def change_units(self, units: FeatureUnits) -> None:
+        """Continue with other units; all edges are to be fitted again."""
+        self._units = units
+        self.state.seen_drift[: self.n_edges] = -1.0
+        self._evaluated = None
 
     def fit(self, penalty: Penalty, *, tolerance: float, max_sweeps: int = 200) -> Evaluation:
         """Fit all active weights, starting from their current values; see the base class."""
@@ -448,6 +473,7 @@ class FeatureNetwork(ActiveNetwork):
             self.state,
             self.n_edges,
             self.active,
+            self._units,
             penalty,
             tolerance,
             max_sweeps,
@@ -460,7 +486,16 @@ class FeatureNetwork(ActiveNetwork):
             self.state.stale_nodes[:] = True
             self._evaluated = penalty
         m = self.n_edges
-        _follow(self.state, m, self.active, penalty, self.beliefs, self._terms, self._work)
+        _follow(
+            self.state,
+            m,
+            self.active,
+            self._units,
+            penalty,
+            self.beliefs,
+            self._terms,
+            self._work,
+        )
         smooth, _, messages = evaluate(self.state, self.n_nodes, m, _SMOOTH, self._work)
         violation = float(self.state.node_terms[:, 1].max())
         if m:
@@ -478,7 +513,7 @@ class FeatureNetwork(ActiveNetwork):
 
 
 @kernel
-def _follow(network, n_edges, active, penalty, beliefs, terms, work):
+def _follow(network, n_edges, active, units, penalty, beliefs, terms, work):
     """Update pair belief, penalty and violation of edges that are stale or have a stale node."""
     # Extracting an array from a tuple costs a reference count: once here, not once per edge.
     edge_nodes, stale_edges, stale_nodes = (
@@ -496,6 +531,6 @@ def _follow(network, n_edges, active, penalty, beliefs, terms, work):
             network.edge_targets[start:end],
             network.edge_weights[start:end],
             active[start:end],
-            penalty.lam,
+            _lams_of(network, e, units, penalty.lam),
             penalty.lam2,
         )

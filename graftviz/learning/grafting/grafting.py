@@ -494,7 +494,7 @@ class GraftingRun(ActiveSet):
             return Remark("reasons.given", {})
         if certificate.worst_edge is None:
             return Remark("reasons.all_pairs" if has_all else "reasons.all_candidates", {})
-        if not certificate.worst_score and sum(np.ptp(row) > 0 for row in self._table.codes) < 2:
+        if not self.n_edges and self._table.varying.sum() < 2:
             return Remark("reasons.constant", {})
         kind = Remark("parts.pair" if has_all else "parts.candidate", {})
         edge = self.edge(*certificate.worst_edge)

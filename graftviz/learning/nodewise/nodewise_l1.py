@@ -351,7 +351,9 @@ class PathRun(LearnerRun):
 
     def _reason(self, certificate: Certificate) -> Remark:
         if certificate.worst_edge is None or certificate.worst_score is None:
-            return Remark("reasons.all_pairs", {})
+            return self.nothing_left()
+        if not self._ids and self._table.varying.sum() < 2:
+            return Remark("reasons.constant", {})
         if self._budget_spent:
             return Remark("path.budget", {"budget": len(self._ids), "lam": self._lam})
         if not certificate.proves_optimality:
@@ -496,6 +498,7 @@ class NodewiseL1(PriorOptions):
         self, table: DiscreteTable, *, seed: int = 0
     ) -> Generator[Step, Learner | None, Outcome]:
         """Learn from `table`; the seed is unused, as the algorithm is deterministic."""
+        self.check(table)
         run = PathRun(table.repeated(), self)
         while run.has_more:
             if run.begin_required() or run.lower():

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from graftviz.data.table import DiscreteTable
 from graftviz.learning.base import Learner, checked_budget
@@ -44,8 +45,8 @@ class ForcedPruning(PriorOptions):
     The first step is the start: the Chow–Liu tree and M − (n − 1) random further edges, fitted.
     Every further step is one exchange. The fit maximises the mean pseudo-likelihood per row minus
     λ₂ Σ θ_j² with automatic parameter tying: first the θ_j are pulled to the nearest of K centres
-    by the penalty β Σ_j (θ_j − μ_{a_j})², alternating with exact 1-D k-means; then
-    θ_j = μ_{a_j}, and the K values are fitted again. Nodes and edges are tied in one pool, as
+    by the penalty β Σ_j (θ_j − μ_{a_j})², alternating with exact 1-D k-means until nothing moves;
+    then θ_j = μ_{a_j}, and the K values are fitted again. Nodes and edges are tied in one pool, as
     log-odds of deviations from the mean of the data (:mod:`graftviz.learning.weights.deviations`):
     this parametrisation is minimal, and in it tying and pruning disturb the other parameters least.
 
@@ -60,8 +61,8 @@ class ForcedPruning(PriorOptions):
 
     The certificate checks whether one more exchange would gain: its score of an inactive pair is
     the pair's gain minus the smallest contribution in the model. A pair with a constant variable
-    has gain 0 and is never an edge. Greedy exchanges stop when the next one would lead to a
-    structure already visited; random ones continue to the limit.
+    has gain 0 and is never an edge. Greedy exchanges stop when the next one would lead to a model
+    already visited, with the same edges and values; random ones continue to the limit.
 
     Source: Abdelatty, Sahoo and Roy, "Structure learning using forced pruning", algorithm 2; tying:
     Chou et al., "Automatic parameter tying" (2018).
@@ -96,7 +97,8 @@ class ForcedPruning(PriorOptions):
 
     max_edges: int | None = option(
         None,
-        "M, the number of edges of the model: at least n − 1, the size of a tree",
+        "M, the number of edges of the model: at least n − 1, the size of a tree, for n variables "
+        "that vary",
         label="Edges M",
         minimum=1,
         none_means="2 (n − 1)",
@@ -188,7 +190,13 @@ class ForcedPruning(PriorOptions):
                 "Forced pruning needs the rows in memory, not only the counts of pairs; use a "
                 "learner such as chow-liu."
             )
-        edges = self.edge_budget(table.n_variables)
+        edges = self.model_edges(table.n_variables, int(table.varying.sum()))
+        least = self._tree_size(table)
+        if edges < least:
+            raise InputError(
+                f"{edges:,} edges are too few: forced pruning starts from a tree, which has "
+                f"{least:,} edges on the variables that vary. Use at least {least:,} edges."
+            )
         if self.exchange is not None and self.exchange > edges:
             raise InputError(
                 f"The exchange size {self.exchange:,} exceeds the number of edges, {edges:,}. Use "
@@ -205,23 +213,35 @@ class ForcedPruning(PriorOptions):
                     "untied parameters (tied=false)."
                 )
 
+    def _tree_size(self, table: DiscreteTable) -> int:
+        """Return the number of edges of a tree over the variables that vary.
+
+        It is a forest if forbidden pairs separate groups of variables.
+        """
+        allowed = np.outer(table.varying, table.varying)
+        i, j = self.prior(table.names).forbidden.T
+        allowed[i, j] = allowed[j, i] = False
+        return table.n_variables - int(connected_components(allowed, return_labels=False))
+
     def edge_budget(self, n: int) -> int:
-        """Return M, the number of edges among n variables.
+        """Return M, the number of edges among n variables that vary.
 
         Raises
         ------
         InputError
-            If M exceeds the number of pairs or is below n − 1.
+            If M exceeds the number of pairs.
         """
         if self.max_edges is None:
-            return min(2 * (n - 1), n * (n - 1) // 2)
-        edges = checked_budget(self.max_edges, n)
-        if edges < n - 1:
-            raise InputError(
-                f"{edges:,} edges are too few: forced pruning starts from a tree, which has "
-                f"{n - 1:,} edges on {n:,} variables. Use at least {n - 1:,} edges."
-            )
-        return edges
+            return min(2 * max(n - 1, 0), n * (n - 1) // 2)
+        return checked_budget(self.max_edges, n)
+
+    def model_edges(self, n: int, varying: int) -> int:
+        """Return M for n variables, of which so many vary."""
+        return self.edge_budget(varying if self.max_edges is None else n)
+
+    def weight_penalty(self, rows: float) -> float:
+        """Return λ₂ for so many rows, the sum of their weights."""
+        return 0.5 / rows if self.lam2 is None else self.lam2
 
     def exchange_size(self, edges: int) -> int:
         """Return k for a model with `edges` edges."""
@@ -243,11 +263,17 @@ class ForcedPruning(PriorOptions):
         self, counts: PairCounts | DiscreteTable, *, has_rows: bool = True
     ) -> dict[str, Any]:
         """Return the values that rules give to options, by name."""
-        edges = self.edge_budget(counts.n_variables)
+        if isinstance(counts, DiscreteTable):
+            rows, varies = counts.total_weight, int(counts.varying.sum())
+        else:
+            seen = np.asarray(counts.packed.margins) > 0
+            varies = int((np.add.reduceat(seen, counts.packed.node_offsets[:-1]) > 1).sum())
+            rows = counts.n_rows
+        edges = self.model_edges(counts.n_variables, varies)
         values: dict[str, Any] = {
             "max_edges": edges,
             "exchange": self.exchange_size(edges),
-            "lam2": 0.5 / counts.n_rows if self.lam2 is None else self.lam2,
+            "lam2": self.weight_penalty(rows),
             "tries": self.most_tries(self.exchange_size(edges)),
         }
         clusters = CLUSTERS if self.clusters is None else self.clusters

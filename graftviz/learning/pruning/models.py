@@ -27,8 +27,9 @@ from graftviz.learning.pruning.structure_fit import (
 from graftviz.learning.weights.deviations import Deviations, centred_weights
 from graftviz.learning.weights.network import frozen_changes
 
-_ROUNDS = 12  # alternations
+_ROUNDS = 300  # alternations, at most; usually 10 to 100 are needed
 _STEPS = 3  # Newton steps between two clusterings
+_SAME_OBJECTIVE, _SAME_VALUE = 1e-9, 1e-3
 _ROUND_TOLERANCE = 1e-4  # violation allowed before values are tied
 
 
@@ -45,12 +46,15 @@ class TiedFit(NamedTuple):
         Fit of the K values.
     penalised : tuple of float
         Penalised objective after every step and every clustering, non-increasing.
+    settled : bool
+        Whether the alternation ended because neither parameters nor clusters moved any more.
     """
 
     values: np.ndarray
     tying: Tying
     solved: Solved
     penalised: tuple[float, ...]
+    settled: bool = True
 
     @property
     def loss(self) -> float:
@@ -97,13 +101,14 @@ def fit_with_tying(
         values = solved.point.parameters
         before, tying = tying, tie(values, clusters)
         objectives.append(solved.point.loss + Penalties(lam2, beta, tying.values).price(values))
-        settled = np.array_equal(before.assignment, tying.assignment)
-        if settled and solved.violation <= _ROUND_TOLERANCE:
+        has_moved = len(solved.objectives) > 1 or solved.violation > _ROUND_TOLERANCE
+        settled = not has_moved and np.array_equal(before.assignment, tying.assignment)
+        if settled:
             break
     solved = fit_tied(fit, tying, lam2, tolerance=tolerance)
     centres = tying.centres.copy()
     centres[tying.assignment] = solved.point.parameters
-    return TiedFit(values, Tying(tying.assignment, centres), solved, tuple(objectives))
+    return TiedFit(values, Tying(tying.assignment, centres), solved, tuple(objectives), settled)
 
 
 OBJECTIVE = "pseudo-likelihood"
@@ -135,6 +140,22 @@ class FittedModel(NamedTuple):
     def value(self) -> float:
         """Mean training pseudo-likelihood per row."""
         return -self.tied.loss
+
+    @property
+    def shared_values(self) -> np.ndarray:
+        """The value of every parameter, edges in the order of their nodes."""
+        parameters, starts = self.tied.solved.point.parameters, self.fit.layout.edge_starts
+        order = sorted(range(len(self.pairs)), key=self.pairs.__getitem__)
+        of_edges = [parameters[starts[e] : starts[e + 1]] for e in order]
+        return np.concatenate([parameters[: starts[0]], *of_edges])
+
+    def repeats(self, other: FittedModel) -> bool:
+        """Whether another model of the same edges has the same values, up to rounding.
+
+        Tied values depend on those that a fit starts from, so equal edges may have other values.
+        """
+        same = abs(self.objective - other.objective) <= _SAME_OBJECTIVE * (1.0 + self.objective)
+        return same and np.allclose(self.shared_values, other.shared_values, atol=_SAME_VALUE)
 
     @property
     def objective(self) -> float:

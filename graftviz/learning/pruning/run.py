@@ -31,7 +31,12 @@ from graftviz.learning.pruning.models import (
     no_changes,
     reordered,
 )
-from graftviz.learning.pruning.structure_fit import Penalties, StructureFit, fit_free, rows_of
+from graftviz.learning.pruning.structure_fit import (
+    Penalties,
+    StructureFit,
+    fit_free,
+    rows_of,
+)
 from graftviz.learning.trace import Certificate, Exchange, Kind, Outcome, Remark, ScoredEdge, Step
 from graftviz.learning.trees.chow_liu import ChowLiu
 from graftviz.learning.weights.deviations import model_of
@@ -187,7 +192,8 @@ class ExchangeRun(LearnerRun):
         self._random = np.random.default_rng(seed)
         with self.clock.work("statistics"):
             self._rows = rows_of(table)
-            varies = [len(np.unique(codes)) > 1 for codes in self._rows.codes]
+            varies = table.varying
+        self._varying = int(varies.sum())
         n = table.n_variables
         prior = options.prior(table.names)
         forbidden: set[Pair] = set(map(tuple, prior.forbidden.tolist()))
@@ -218,7 +224,7 @@ class ExchangeRun(LearnerRun):
         self._tree: list[Pair] = []
         self._model: FittedModel | None = None
         self._best: FittedModel | None = None
-        self._visited: dict[frozenset[Pair], int] = {}
+        self._visited: dict[frozenset[Pair], list[FittedModel]] = {}
         self._tests = self._exchanges = self._starts = 0
         self._cycle_start: int | None = None  # step that the next exchange would lead back to
         self._activated: tuple[ScoredEdge, ...] = ()
@@ -229,13 +235,18 @@ class ExchangeRun(LearnerRun):
 
     @property
     def _lam2(self) -> float:
-        lam2 = self.options.lam2
-        return 0.5 / self._table.total_weight if lam2 is None else float(lam2)
+        return float(self.options.weight_penalty(self._table.total_weight))
 
     @property
     def _edges(self) -> int:
         """M, capped at the number of pairs of variables that vary."""
-        return min(self.options.edge_budget(self._table.n_variables), len(self._pairs))
+        return max(min(self._requested, len(self._pairs)), len(self._required))
+
+    @property
+    def _requested(self) -> int:
+        """M."""
+        edges: int = self.options.model_edges(self._table.n_variables, self._varying)
+        return edges
 
     def switch(self, options: Any) -> None:
         """Continue with other options from the next exchange on.
@@ -337,9 +348,8 @@ class ExchangeRun(LearnerRun):
                     for step in ChowLiu(forbidden=self.options.forbidden).steps(self._table)
                     for edge in step.activated
                 ]
-            requested = self.options.edge_budget(self._table.n_variables)
-            if requested > self._edges:
-                edges = {"count": self._edges, "requested": requested}
+            if self._requested > self._edges:
+                edges = {"count": self._edges, "requested": self._requested}
                 self._notes.append(Remark("notes.fewer_edges", edges))
             if self._required:
                 self._notes.append(Remark("notes.required", {"count": len(self._required)}))
@@ -434,7 +444,7 @@ class ExchangeRun(LearnerRun):
         return np.array([p for p in self._pairs if p not in inside], dtype=np.int64).reshape(-1, 2)
 
     def _try_exchange(self) -> bool:
-        """Exchange edges; return False, changing nothing, if the structure was visited before."""
+        """Exchange edges; return False, changing nothing, if the model was visited before."""
         model = self._model
         assert model is not None
         outside = self._outside()
@@ -451,22 +461,24 @@ class ExchangeRun(LearnerRun):
         removed = [model.pairs[e] for e in deletion.edges]
         new = [(int(i), int(j)) for i, j in gains.edges]
         pairs = [pair for pair in model.pairs if pair not in set(removed)] + new
-        structure = frozenset(pairs)
+        with self.clock.work("fitting"):
+            fit = self._fit_of(pairs)
+            entering = dict(zip(new, gains.parameters, strict=True))
+            values = model.carried(model.tied.values, fit.layout, pairs, entering)
+            tied = self._tied(fit, values)
         is_random = self.options.heuristic != "greedy" or self.options.sample_additions
-        if structure in self._visited and not is_random:
-            self._cycle_start = self._visited[structure]
-            return False
+        found = FittedModel(pairs, fit, tied, 0)
+        for visited in self._visited.get(frozenset(pairs), ()):
+            if not is_random and found.repeats(visited):
+                self._cycle_start = visited.step
+                return False
         if k < self._k:
             self._notes.append(Remark("notes.fewer_exchanged", {"count": k}))
         if deletion.fallback:
             self._notes.append(Remark("notes.none_accepted", {"tries": deletion.tries}))
         self._tests = len(outside)
         with self.clock.work("fitting"):
-            fit = self._fit_of(pairs)
-            entering = dict(zip(new, gains.parameters, strict=True))
             self._previous_objective = self._objective_left(fit, pairs)
-            values = model.carried(model.tied.values, fit.layout, pairs, entering)
-            tied = self._tied(fit, values)
         self._exchanges += 1
         lines = ("loop", "fit", "tie", "keep", "delete", "add", "exchange")
         self._record(
@@ -527,7 +539,9 @@ class ExchangeRun(LearnerRun):
         if is_best:
             self._best = model
         assert self._best is not None
-        self._visited[frozenset(pairs)] = self.index
+        if not tied.settled:
+            self._notes.append(Remark("notes.tying", {}))
+        self._visited.setdefault(frozenset(pairs), []).append(model)
         if not is_best:
             lines = tuple(line for line in lines if line != "keep")
         self._lines = lines
@@ -572,11 +586,13 @@ class ExchangeRun(LearnerRun):
         """Return the reason why the run ended."""
         model, best = self._model, self._best
         if model is None or best is None:
-            return Remark("reasons.constant", {})
+            return Remark("reasons.constant", {}) if self._varying < 2 else self.nothing_left()
         if len(model.pairs) == self.tables_possible:
-            return Remark("reasons.all_pairs", {})
+            return self.nothing_left()
         if len(self._outside()) == 0:
             return Remark("exchange.all_varying", {})
+        if len(self._removable()) == 0:
+            return Remark("exchange.required", {})
         if self._k == 0:
             return Remark("exchange.none", {})
         ended = Remark("exchange.limit", {"count": self._exchanges})

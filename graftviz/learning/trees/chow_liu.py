@@ -476,7 +476,7 @@ class _TreeRun(LearnerRun):
         if not self.has_room and not certificate.proves_optimality:
             return Remark("reasons.budget", {"budget": edges})
         if certificate.worst_edge is None or certificate.worst_score is None:
-            return Remark("reasons.all_pairs", {})
+            return self.nothing_left()
         if not certificate.proves_optimality:
             kind = "tree.cycle"
         elif edges == 0:

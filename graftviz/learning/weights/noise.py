@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+
+from graftviz.utils.compiling import inner_kernel
 
 _CONSTANT = 1e-9  # impurity below which a variable counts as constant
 
@@ -49,15 +53,55 @@ def score_noise(margins: np.ndarray, offsets: np.ndarray, rows: float, *, root: 
     return float(roots.mean()) ** 2 / float(np.sqrt(rows)) if len(roots) else 0.0
 
 
-def feature_noise(margins: np.ndarray, offsets: np.ndarray, rows: float) -> float:
-    """Return the score of a feature of two independent variables due to sampling noise.
+class FeatureUnits(NamedTuple):
+    """Units of the scores of features: that of the feature (a, b) is t + r_a r_b.
 
-    p_D(i = a, j = b) − p_D(i = a) p_D(j = b) has the variance p_a (1 − p_a) p_b (1 − p_b) / N. The
-    result is the root of its mean over the states of all variables that vary; 0 if none does. The
-    parameters are those of :func:`score_noise`.
+    Attributes
+    ----------
+    roots : float64 array, flat
+        r of every state, variable after variable.
+    constant : float
+        t.
+    """
+
+    roots: np.ndarray
+    constant: float
+
+
+def plain_units(states: int) -> FeatureUnits:
+    """Return units of 1 for features of variables with so many states in total."""
+    return FeatureUnits(np.zeros(states), 1.0)
+
+
+def feature_thresholds(
+    margins: np.ndarray, offsets: np.ndarray, rows: float, significance: float
+) -> tuple[float, FeatureUnits]:
+    """Return the threshold of a typical feature and the units of all features.
+
+    Unit times typical threshold is the score that a feature of two independent variables exceeds
+    by chance at the level of κ standard deviations. The typical feature has the mean variance over
+    all variables that vary; its threshold is rounded to two digits, and 0 if none varies. Margins,
+    offsets and rows are those of :func:`score_noise`.
+
+    Notes
+    -----
+    N (p_D(a, b) − p_D(a) p_D(b)) has the variance v = N p_a (1 − p_a) p_b (1 − p_b). The threshold
+    is (κ √v + (κ² − 1) / 6) / N: the quantile of a Poisson variable of variance v to second order
+    (Cornish and Fisher), so that it holds for rare states too.
     """
     shares = np.asarray(margins, dtype=np.float64) / rows
     spread = shares * (1.0 - shares)
-    varies = np.maximum.reduceat(spread, offsets[:-1]) > 0.0
-    spread = spread[np.repeat(varies, np.diff(offsets))]
-    return float(spread.mean()) / float(np.sqrt(rows)) if len(spread) else 0.0
+    means = np.add.reduceat(spread, offsets[:-1]) / np.diff(offsets)
+    if not (means > 0.0).any():
+        return 0.0, plain_units(len(shares))
+    constant = (significance**2 - 1.0) / (6.0 * rows)
+    deviation = float(means[means > 0.0].mean() / np.sqrt(rows))
+    typical = min(float(f"{constant + significance * deviation:.2g}"), 1.0)
+    roots = np.sqrt(spread * significance / (np.sqrt(rows) * typical))
+    return typical, FeatureUnits(roots, constant / typical)
+
+
+@inner_kernel
+def unit_of(units, a, b):
+    """Return the unit of the feature of the states at the places a and b."""
+    return units.constant + units.roots[a] * units.roots[b]

@@ -18,13 +18,20 @@ from graftviz.learning.bounded.clique_tables import edge_residual
 from graftviz.learning.bounded.likelihood_fit import Targets
 from graftviz.learning.bounded.run import BY_GRAPH
 from graftviz.learning.counts.pair_counts import PairCounts
-from graftviz.learning.features.run import FeatureOptions
+from graftviz.learning.features.run import FeatureOptions, feature_units
 from graftviz.learning.history import History
 from graftviz.learning.nodewise.nodewise_l1 import NodewiseL1
 from graftviz.learning.pruning.contributions import contributions_of, gain_of
 from graftviz.learning.pruning.structure_fit import rows_of
 from graftviz.learning.run import LearningRun
-from graftviz.learning.trace import ActivationTest, Complexity, Exchange, ScoredFeature, Step
+from graftviz.learning.trace import (
+    FEATURE_TOLERANCE,
+    ActivationTest,
+    Complexity,
+    Exchange,
+    ScoredFeature,
+    Step,
+)
 from graftviz.learning.trees.chow_liu import ChowLiu
 from graftviz.reports.texts import catalogue
 from graftviz.reports.words.phrases import (
@@ -209,10 +216,13 @@ def feature_absence(
     beliefs = history.state_at(t).node_beliefs
     belief_i, belief_j = (beliefs[offsets[k] : offsets[k + 1]] for k in (i, j))
     frequencies = run.table.joint_counts(i, j) / run.table.total_weight
+    units = feature_units(PairCounts(run.table), by_noise=test.by_noise)
+    roots_i, roots_j = (units.roots[offsets[k] : offsets[k + 1]] for k in (i, j))
     gaps = np.abs(np.outer(belief_i, belief_j) - frequencies)
+    gaps /= units.constant + np.outer(roots_i, roots_j)
     a, b = np.unravel_index(int(np.argmax(gaps)), gaps.shape)
     best = ScoredFeature(i, j, int(a), int(b), float(gaps[a, b]))
-    violates = best.score > test.lam
+    violates = best.score > test.lam + FEATURE_TOLERANCE
     texts: Mapping[str, str] = catalogue("learners")["feature"]
     words = texts["largest" if violates else "largest_below"].format(
         step=t,
@@ -278,13 +288,19 @@ def exchange_absence(run: LearningRun, i: int, j: int, t: int) -> Absence:
     if rows.cardinalities[[i, j]].min() < 2 or not all(np.ptp(run.table.codes[k]) for k in (i, j)):
         return Absence(0.0, None, 0, texts["constant"], "least contribution")
     fit, contributions = contributions_of(model, rows)
-    least = float(contributions.total.min())
-    gain, _ = gain_of(fit, 0.5 / run.table.total_weight, i, j)
+    learner: Any = run.learner if run.branch is None or t <= run.branch.at else run.branch.learner
+    required = learner.prior(run.table.names).required.tolist()
+    removable = [pair not in required for pair in model.edges.tolist()]
+    gain, _ = gain_of(fit, learner.weight_penalty(run.table.total_weight), i, j)
     start = texts["gain"].format(gain=score(gain))
+    tests = sum(step.tests > 0 for step in run.steps[:t])
+    if not any(removable):
+        words = texts["fixed"].format(text=start)
+        return Absence(gain, None, tests, words, "least contribution")
+    least = float(contributions.total[removable].min())
     has_ended = run.outcome is not None and t == len(run.steps)
     kind = "weaker" if gain <= least else "ended" if has_ended else "later"
     words = texts[kind].format(text=start, least=score(least))
-    tests = sum(step.tests > 0 for step in run.steps[:t])
     return Absence(gain, least, tests, words, "least contribution")
 
 
@@ -492,7 +508,7 @@ def bounded_step_words(
 def nothing_fits_words(measure: str, bound: float) -> str:
     """Explain that no edge meets the bound."""
     return (
-        f"No edge meets the bound: each one would exceed {amount(bound, measure)} "
+        f"No edge was found that keeps the bound of {amount(bound, measure)} "
         f"({MEASURES[measure]}). Increase τ."
     )
 

@@ -123,7 +123,7 @@ def _measure_cell(
 ) -> list[Row]:
     """Learn, and return the scores and the counts of exchanges."""
     problem = task.data.problem(size)
-    n = problem.train.n_variables
+    n = int(problem.train.varying.sum())
     edges = min(n - 1 + m, n * (n - 1) // 2)
     learner = ForcedPruning(
         max_edges=edges, exchange=min(k, edges), heuristic=heuristic, exchanges=exchanges
