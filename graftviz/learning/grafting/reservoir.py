@@ -442,7 +442,8 @@ class ReservoirSearch:
         else:
             store_pairs(self.state, self.counts.store, candidates)
         self._score_ahead(scoring)
-        self.state.score[:possible] = self.current_scores(scoring, np.arange(possible))
+        left = np.flatnonzero(self.state.scored_at[:possible] == 0.0)
+        self.state.score[left] = self.current_scores(scoring, left)
         enqueue_screened(self.state, self.counts.store, threshold)
 
     def invalidate_scores(self) -> None:
