@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -13,10 +15,11 @@ from typing import Any
 
 import llvmlite.binding
 import numba
+import numpy as np
 
 from graftviz.utils.compiling import kernel
 
-NOTICE = "Compiling the part of the engine that this run needs, once per installation: a minute."
+_TRIALS = 1000  # a run compiles no longer than so many trial kernels
 _PACKAGE = Path(__file__).resolve().parent.parent
 log = logging.getLogger(__name__)
 
@@ -26,9 +29,28 @@ def announced(learner: Any) -> Iterator[None]:
     """Log a line if no run of such a learner has ended with these sources on this machine."""
     job = f"{learner.name} {getattr(learner, 'preset', '')}"
     if not is_compiled(job):
-        log.warning(NOTICE)
+        log.warning(notice())
     yield
     mark(job)
+
+
+def notice() -> str:
+    """Return the line about the first run, whose time follows from that of a trial kernel."""
+    numba.njit(_any_kernel.py_func)()  # the first kernel of a process also loads the compiler
+    started = time.perf_counter()
+    numba.njit(_trial)(np.ones(1))
+    seconds = max(_TRIALS * (time.perf_counter() - started), 10.0)
+    return (
+        "Compiling the part of the engine that this run needs, once per installation: at most "
+        f"about {round(seconds, -1):.0f} seconds."
+    )
+
+
+def _trial(values: np.ndarray) -> float:
+    total = 0.0
+    for k in range(len(values)):
+        total += math.log(values[k])
+    return total
 
 
 def can_store() -> bool:
