@@ -13,7 +13,7 @@ Defaults depend on the number of rows N and the numbers of states, never on the 
   standard deviations of a normal distribution; the threshold of a pair follows from its numbers of
   states and their shares (:func:`graftviz.learning.scores.pair_test.pair_test`). Where a run ends
   among many weak edges, κ is lowered
-  (:func:`graftviz.learning.scores.pair_test.lower_significance`) for pairs of variables with
+  (:func:`graftviz.learning.scores.pair_test.separating_significance`) for pairs of variables with
   several edges, and the run continues, with weights that λ = σ / 2 shrinks.
 - λ₂ is 4 / √N under the Bethe likelihood, whose weights must stay small for belief propagation to
   be accurate, and 2 / N under the pseudo-likelihood, which equals one or two rows of evidence. At
@@ -34,7 +34,7 @@ import numpy as np
 from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.learning.scores.base import BETHE, PSEUDO_LIKELIHOOD, Objective
 from graftviz.learning.scores.kernels import COUNT, ROOT, Measure
-from graftviz.learning.scores.pair_test import NONE_APART, Apart, usual_significance
+from graftviz.learning.scores.pair_test import ALL_ALIKE, UsualLevel, usual_significance
 from graftviz.learning.scores.registry import SCORES
 from graftviz.learning.trace import ActivationTest
 from graftviz.learning.weights.noise import score_noise
@@ -108,7 +108,7 @@ class Settings(NamedTuple):
         λ, the threshold of scores.
     penalty : Penalty
         Its λ is 0 with κ > 0, unless κ was lowered: weights of significant edges are not shrunk.
-    apart : Apart
+    usual : UsualLevel
         Variables that keep the usual κ if it was lowered.
     """
 
@@ -118,34 +118,34 @@ class Settings(NamedTuple):
     refit: bool
     lam: float
     penalty: Penalty
-    apart: Apart = NONE_APART
+    usual: UsualLevel = ALL_ALIKE
 
     @property
     def is_by_rows(self) -> bool:
         """Whether score and objective are the pseudo-likelihood."""
         return self.score == self.objective == PSEUDO_LIKELIHOOD
 
-    def lowered(self, significance: float, apart: Apart, *, keeps_lam: bool) -> Settings:
+    def lowered(self, significance: float, usual: UsualLevel, *, keeps_lam: bool) -> Settings:
         """Return the settings with a lower κ and, unless λ was chosen, weights shrunk by λ.
 
-        Pairs of the variables in `apart` keep their κ.
+        Pairs of the variables in `usual` keep the usual κ.
         """
         if keeps_lam or self.penalty.lam > 0.0:
-            return self._replace(significance=significance, apart=apart)
+            return self._replace(significance=significance, usual=usual)
         lam = float(f"{self.lam * _PRICE_TO_NOISE / _TINY_LAM_TO_NOISE:.2g}")
         penalty = self.penalty._replace(lam=lam)
-        return self._replace(significance=significance, lam=lam, penalty=penalty, apart=apart)
+        return self._replace(significance=significance, lam=lam, penalty=penalty, usual=usual)
 
     @property
     def measure(self) -> Measure:
         """Unit and tests of scores, for kernels."""
         unit = ROOT if self.penalty.square_root else COUNT
-        return Measure(unit, self.lam, self.significance, self.apart)
+        return Measure(unit, self.lam, self.significance, self.usual)
 
     @property
     def test(self) -> ActivationTest:
         """The activation test C₂."""
-        return ActivationTest(self.score, self.lam, self.significance, *self.apart)
+        return ActivationTest(self.score, self.lam, self.significance, *self.usual)
 
 
 def rows_fit(sizes: np.ndarray, rows: float) -> bool:

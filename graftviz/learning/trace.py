@@ -117,7 +117,7 @@ class ActivationTest(NamedTuple):
         0: only λ applies.
     usual : float
         κ before it was lowered; 0 if it was not.
-    apart : frozenset of int
+    usual_for : frozenset of int
         Variables with fewer than two edges then, whose pairs keep it.
     by_noise : bool
         Whether scores of features are divided by units that follow from their noise
@@ -128,12 +128,12 @@ class ActivationTest(NamedTuple):
     lam: float
     significance: float = 0.0
     usual: float = 0.0
-    apart: frozenset[int] = frozenset()
+    usual_for: frozenset[int] = frozenset()
     by_noise: bool = False
 
     def significance_of(self, i: int, j: int) -> float:
         """Return κ of a pair."""
-        return self.usual if i in self.apart or j in self.apart else self.significance
+        return self.usual if i in self.usual_for or j in self.usual_for else self.significance
 
     @property
     def symbol(self) -> str:

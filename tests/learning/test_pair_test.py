@@ -20,13 +20,13 @@ from graftviz.data.synthetic.potentials import random_model
 from graftviz.inference.likelihood import nlpl
 from graftviz.learning.scores.kernels import slack_of
 from graftviz.learning.scores.pair_test import (
-    Apart,
     PairTest,
+    UsualLevel,
     chance_of,
     judge,
     level_of,
-    lower_significance,
     pair_test,
+    separating_significance,
     shape_of,
     threshold_of,
 )
@@ -257,7 +257,7 @@ def test_significance_is_not_lowered_by_chance(size: int) -> None:
     lowered = 0
     for seed in range(80):
         chances = np.random.default_rng(seed).random(size)
-        lowered += lower_significance(chances[chances >= level_of(3.0)], 3.0) < 3.0
+        lowered += separating_significance(chances[chances >= level_of(3.0)], 3.0) < 3.0
     assert lowered <= 2
 
 
@@ -267,7 +267,7 @@ def test_lowered_significance_admits_more_edges_than_chance(share: float) -> Non
     is_edge = rng.random(4000) < share
     multiples = np.abs(rng.normal(size=4000) + is_edge * rng.normal(scale=2.0, size=4000))
     below = multiples <= 3.5
-    lowered = lower_significance(2 * norm.sf(multiples[below]), 3.5)
+    lowered = separating_significance(2 * norm.sf(multiples[below]), 3.5)
     admitted = is_edge[below & (multiples > lowered)]
     assert 1.5 <= lowered < 3.0
     assert admitted.mean() > 0.5
@@ -277,7 +277,7 @@ def test_lowered_significance_admits_more_edges_than_chance(share: float) -> Non
 
 
 def test_significance_without_pairs_is_not_lowered() -> None:
-    assert lower_significance(np.zeros(0), 3.0) == 3.0
+    assert separating_significance(np.zeros(0), 3.0) == 3.0
 
 
 def dense_model() -> PairwiseMRF:
@@ -340,14 +340,14 @@ def test_a_lowered_level_gives_independent_columns_few_edges():
     for result, false, own in zip(results, of_coins, alone, strict=True):
         assert result.n_edges - false == pytest.approx(own.n_edges, rel=0.1)
         test = result.trace[-1].test
-        assert len(test.apart) >= 15
-        assert test.significance_of(0, max(test.apart)) == test.usual > test.significance
+        assert len(test.usual_for) >= 15
+        assert test.significance_of(0, max(test.usual_for)) == test.usual > test.significance
 
 
-def test_variables_apart_have_the_thresholds_of_their_level():
+def test_variables_at_the_usual_level_have_its_thresholds():
     margins, offsets = np.array([500, 500, 300, 700, 200, 800]), np.array([0, 2, 4, 6])
     usual, low = (pair_test(margins, offsets, 1000, kappa) for kappa in (3.0, 2.0))
-    mixed = pair_test(margins, offsets, 1000, 2.0, Apart(3.0, frozenset({1})))
+    mixed = pair_test(margins, offsets, 1000, 2.0, UsualLevel(3.0, frozenset({1})))
     for i, j in ((0, 1), (0, 2), (1, 2)):
         expected = usual if 1 in (i, j) else low
         assert threshold_of(mixed, i, j) == threshold_of(expected, i, j)

@@ -183,8 +183,8 @@ class ActiveSet(LearnerRun):
         self.options = options
         if was_lowered and options.significance is None:
             lowest = min(self.settings.significance, settings.significance)
-            apart = self.settings.apart
-            settings = settings.lowered(lowest, apart, keeps_lam=options.lam is not None)
+            usual = self.settings.usual
+            settings = settings.lowered(lowest, usual, keeps_lam=options.lam is not None)
         self._apply(settings)
 
     def _resolved(self, options: GraftingOptions) -> Settings:

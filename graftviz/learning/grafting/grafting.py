@@ -20,11 +20,11 @@ from graftviz.learning.grafting.marginals import (
 from graftviz.learning.grafting.reservoir import activation
 from graftviz.learning.prior import Prior
 from graftviz.learning.scores.pair_test import (
-    Apart,
+    UsualLevel,
     chance_of,
     level_of,
-    lower_significance,
     pair_test,
+    separating_significance,
     significance_of,
 )
 from graftviz.learning.settings import OBJECTIVE_NAMES, PSEUDO_LIKELIHOOD
@@ -126,11 +126,11 @@ class GraftingRun(ActiveSet):
         settings, test = self.settings, self.scorer.scoring.test
         degrees = np.bincount(self.network.edges.reshape(-1), minlength=len(self.names))
         is_joined = degrees >= _LEAST_DEGREE
-        counts = is_joined & ~test.is_apart & (test.impurity > 0.0)
+        counts = is_joined & ~test.is_usual & (test.impurity > 0.0)
         varies = counts[pairs].all(axis=1)
         # The effective score of a pair that does not pass is its share of the threshold times λ.
         chances = chance_of(test, pairs[varies], scores[varies] / settings.lam)
-        lower = lower_significance(chances, settings.significance)
+        lower = separating_significance(chances, settings.significance)
         if lower == settings.significance:
             return False
         kappas = {"before": settings.significance, "after": lower}
@@ -138,8 +138,8 @@ class GraftingRun(ActiveSet):
         if self._before_lowering is None:
             self._before_lowering = set(self._ids)
         usual = self._resolved(self.options).significance
-        apart = Apart(usual, frozenset(np.flatnonzero(~is_joined).tolist()))
-        self._apply(settings.lowered(lower, apart, keeps_lam=self.options.lam is not None))
+        others = UsualLevel(usual, frozenset(np.flatnonzero(~is_joined).tolist()))
+        self._apply(settings.lowered(lower, others, keeps_lam=self.options.lam is not None))
         return True
 
     def deviating(self, *, stopped: bool, lower: Callable[[], bool]) -> np.ndarray | None:

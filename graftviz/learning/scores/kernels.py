@@ -20,7 +20,7 @@ from numba.extending import overload
 
 from graftviz.learning.counts.packed import PackedTable
 from graftviz.learning.counts.pair_counts import table_cells
-from graftviz.learning.scores.pair_test import NONE_APART, Apart, PairTest, judge, pair_test
+from graftviz.learning.scores.pair_test import ALL_ALIKE, PairTest, UsualLevel, judge, pair_test
 from graftviz.learning.weights.noise import impurity_of
 from graftviz.utils.compiling import inner_kernel, kernel
 
@@ -37,14 +37,14 @@ class Measure(NamedTuple):
         COUNT: d_e is the number of joint states; ROOT: its square root.
     lam, significance : float
         λ and κ; κ = 0: plain scores.
-    apart : Apart
-        Variables whose pairs have another κ.
+    usual : UsualLevel
+        Variables whose pairs keep the usual κ.
     """
 
     unit: int = COUNT
     lam: float = 0.0
     significance: float = 0.0
-    apart: Apart = NONE_APART
+    usual: UsualLevel = ALL_ALIKE
 
 
 class Scoring(NamedTuple):
@@ -108,7 +108,7 @@ def new_scoring(
                 f"with @kernel_for({function.__name__}, {type(own).__qualname__})."
             )
     offsets = packed.node_offsets
-    test = pair_test(packed.margins, offsets, packed.rows, measure.significance, measure.apart)
+    test = pair_test(packed.margins, offsets, packed.rows, measure.significance, measure.usual)
     impurity = impurity_of(beliefs, offsets)
     used = measure.unit, measure.lam, measure.significance
     return Scoring(*used, factor, is_plain, beliefs, impurity, np.zeros(0), test, own)

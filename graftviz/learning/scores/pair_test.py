@@ -36,8 +36,8 @@ _LEAST_OTHERS = 2.0  # rows outside the most frequent state
 _FEWEST_ROWS = 5.0  # below, the variance of the statistic is undefined
 
 
-class Apart(NamedTuple):
-    """Variables whose pairs are tested at a level of their own.
+class UsualLevel(NamedTuple):
+    """Variables whose pairs keep the usual level where κ was lowered for others.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Apart(NamedTuple):
     variables: frozenset[int] = frozenset()
 
 
-NONE_APART = Apart()
+ALL_ALIKE = UsualLevel()
 
 
 class PairTest(NamedTuple):
@@ -69,10 +69,10 @@ class PairTest(NamedTuple):
         The variance of T / N of a pair is the product of the first plus that of the second.
     critical, lenient : float64 arrays, shape (2, shapes)
         Thresholds of the root of a gamma variable over its mean, on a grid of shapes, in the first
-        and in the second test; the second row is that of variables apart.
+        and in the second test; the second row is that of variables at the usual level.
     log_cell : float64 array, shape (2,)
         Logarithm of the level at which a single cell passes the second test.
-    is_apart : bool array, shape (n,)
+    is_usual : bool array, shape (n,)
     rows : float
         N.
     """
@@ -85,7 +85,7 @@ class PairTest(NamedTuple):
     critical: np.ndarray
     lenient: np.ndarray
     log_cell: np.ndarray
-    is_apart: np.ndarray
+    is_usual: np.ndarray
     rows: float
 
 
@@ -104,7 +104,7 @@ def pair_test(
     offsets: np.ndarray,
     rows: float,
     significance: float,
-    apart: Apart = NONE_APART,
+    usual: UsualLevel = ALL_ALIKE,
 ) -> PairTest:
     """Return the test of pairs at the level of κ standard deviations of a normal distribution.
 
@@ -118,8 +118,8 @@ def pair_test(
     significance : float
         κ; a pair passes if chance exceeds what is observed less often than a normal number
         deviates from its mean by more than κ standard deviations.
-    apart : Apart
-        Variables whose pairs have another κ.
+    usual : UsualLevel
+        Variables whose pairs keep the usual κ.
 
     Notes
     -----
@@ -159,14 +159,14 @@ def pair_test(
     balanced = square - trace**2 / (n - 1.0)
     rare = np.maximum(n * np.add.reduceat(p * diagonal**2, starts) - trace**2 / n, 0.0)
     rare *= n / (n - 2.0)
-    levels = [level_of(significance), level_of(apart.significance or significance)]
+    levels = [level_of(significance), level_of(usual.significance or significance)]
     of_cell, of_rest = (
         [min(factor * level, _MOST_LENIENT) for level in levels]
         for factor in (_CELL_LENIENCE, _REST_LENIENCE)
     )
     others = n - np.maximum.reduceat(np.asarray(margins, dtype=np.float64), starts)
-    is_apart = np.zeros(len(sizes), dtype=np.bool_)
-    is_apart[list(apart.variables)] = True
+    is_usual = np.zeros(len(sizes), dtype=np.bool_)
+    is_usual[list(usual.variables)] = True
     return PairTest(
         offsets=offsets,
         shares=p,
@@ -176,7 +176,7 @@ def pair_test(
         critical=np.array([_critical(level) for level in levels]),
         lenient=np.array([_critical(level) for level in of_rest]),
         log_cell=np.log(np.maximum(of_cell, 1e-300)),
-        is_apart=is_apart,
+        is_usual=is_usual,
         rows=n,
     )
 
@@ -197,7 +197,7 @@ def usual_significance(margins: np.ndarray, offsets: np.ndarray) -> float:
     return significance_of(min(level, _HIGHEST_LEVEL))
 
 
-def lower_significance(chances: np.ndarray, significance: float) -> float:
+def separating_significance(chances: np.ndarray, significance: float) -> float:
     """Return the κ that separates edges from chance best, at most `significance`.
 
     Chance explains a number of the pairs between a lower κ and `significance`, which follows from
@@ -265,7 +265,7 @@ def threshold_of(test, i, j):
 @inner_kernel(inline="always")
 def _row(test, i, j):
     """Return the row of the thresholds of a pair."""
-    return 1 if test.is_apart[i] or test.is_apart[j] else 0
+    return 1 if test.is_usual[i] or test.is_usual[j] else 0
 
 
 @kernel(inline="always")
@@ -327,7 +327,7 @@ def chance_of(test: PairTest, pairs: np.ndarray, shares: np.ndarray) -> np.ndarr
     """Return the probability that independent pairs reach as large a share of their threshold.
 
     It is 1 for pairs whose rare states decide, as their statistic takes few values. No variable may
-    be apart.
+    keep another level.
 
     Parameters
     ----------
