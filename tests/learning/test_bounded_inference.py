@@ -114,7 +114,7 @@ def test_literal_step_takes_largest_gradient_of_all_pairs_within_bound(bound):
     table = small_table()
     run = drain(
         table,
-        BoundedInference(complexity="trbp-sweeps", bound=bound, preset="literal", max_edges=9),
+        BoundedInference(complexity="trbp-sweeps", bound=bound, literal=True, max_edges=9),
     )
     seen = naive_bounded.targets(table.codes, table.cardinalities.tolist(), 1.0)
     again = 0

@@ -213,7 +213,7 @@ BY_DATA = -1.0  # κ that depends on the number of variables
         (NodewiseL1(max_edges=3), {"max_edges": 3}),
         (
             ForcedPruning(exchanges=1),
-            {"max_edges": 10, "exchange": 5, "clusters": 16, "lam2": 0.0025},
+            {"max_edges": 6, "exchange": 5, "clusters": 16, "lam2": 0.0025},
         ),
         (BoundedInference(), {"bound": 3.0, "inference": "trbp"}),
     ],

@@ -70,7 +70,7 @@ class BoundedInference(PriorOptions):
 
     The others are measured after a fit: the edge is fitted, R is measured, and the edge is removed
     again if R exceeds τ. Refused pairs are checked again when no other pair is left, and the run
-    ends when a whole round adds no edge. With ``preset="literal"`` every step checks all pairs
+    ends when a whole round adds no edge. With ``literal=True`` every step checks all pairs
     again, and R is measured as in algorithm 1, at the weights before the fit and zero for the new
     edge; the fitted model may then exceed τ.
 
@@ -212,13 +212,12 @@ class BoundedInference(PriorOptions):
         maximum=100_000_000,
         advanced=True,
     )
-
-    preset: Literal["default", "literal"] = option(
-        "default",
-        "literal: every step takes the best of all candidates, and R is measured before the fit, "
-        "with weights of zero for the new edge, as in algorithm 1; default: measured bounds hold "
-        "for the fitted model, and refused pairs are checked again when no other is left",
-        label="Preset",
+    literal: bool = option(
+        False,
+        "follow algorithm 1 to the letter: every step takes the best of all candidates, and R is "
+        "measured before the fit, with weights of zero for the new edge; otherwise measured bounds "
+        "hold for the fitted model, and refused pairs are checked again when no other is left",
+        label="To the letter",
         advanced=True,
     )
 

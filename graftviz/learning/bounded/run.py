@@ -482,7 +482,7 @@ class BoundedRun(LearnerRun):
             or options.stage_step is not None
             or not options.edge_penalty().is_zero
         )
-        is_literal = options.preset == "literal"
+        is_literal = options.literal
         if measure in BY_GRAPH:
             return GraphChoice(measure, self._bound, needs_exact, is_literal)
         if measure == "seconds":
