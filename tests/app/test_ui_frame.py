@@ -59,6 +59,7 @@ def test_every_page_has_title_headline_link_and_help(page: str) -> None:
     headline = app.main.markdown[0].value
     assert headline.startswith(f"**{page.title()}** · ")
     assert len(headline) < LONGEST_HEADLINE
+    wait_until(lambda: len(app.code) > 0, 60, pause=app.run)  # Inspect needs its model first
     assert app.code[-1].value.startswith("http")
     app.button(key=f"{page}.help").click().run()
     assert any(len(text.value) > LONGEST_HEADLINE for text in app.markdown)
