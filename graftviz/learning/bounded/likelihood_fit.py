@@ -38,6 +38,7 @@ from graftviz.learning.bounded.clique_tables import (
     update_from_parent,
     update_parent,
 )
+from graftviz.learning.counts.packed import seen_states
 from graftviz.learning.counts.pair_counts import PairCounts
 from graftviz.utils.compiling import kernel
 
@@ -72,7 +73,7 @@ class Targets:
         sizes = counts.cardinalities
         self.offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.shares = counts.packed.margins / rows
-        seen = np.add.reduceat(self.shares > 0.0, self.offsets[:-1], dtype=np.int64)
+        seen = seen_states(self.shares, self.offsets)
         has_unseen = np.repeat(seen < sizes, sizes)
         uniform = np.repeat(1.0 / sizes, sizes)
         self.nodes = np.where(

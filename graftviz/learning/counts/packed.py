@@ -379,6 +379,12 @@ def _add_row(part, i, at, cells, scratch):
         at += size
 
 
+def seen_states(margins: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return the number of states of each variable that occur, from the counts of all states."""
+    seen: np.ndarray = np.add.reduceat(np.asarray(margins) > 0, offsets[:-1], dtype=np.int64)
+    return seen
+
+
 def pairs_bytes(cardinalities: np.ndarray) -> int:
     """Return the size of the counts of all pairs in bytes."""
     total, squares = int(cardinalities.sum()), int((cardinalities**2).sum())

@@ -26,6 +26,7 @@ from graftviz.learning.counts.packed import (
     keep_packed,
     pack_table,
     pairs_bytes,
+    seen_states,
 )
 from graftviz.utils.compiling import kernel
 from graftviz.utils.errors import InputError
@@ -290,6 +291,12 @@ class PairCounts:
             cells=np.zeros(0),
             used=np.zeros(3, dtype=np.int64),
         )
+
+    @property
+    def varying(self) -> np.ndarray:
+        """Mask of the variables with more than one observed state, shape (n,)."""
+        found: np.ndarray = seen_states(self.packed.margins, self.packed.node_offsets) > 1
+        return found
 
     @property
     def tables_possible(self) -> int:

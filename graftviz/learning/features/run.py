@@ -461,16 +461,14 @@ class _FeatureRun(LearnerRun):
 
     def activate_required(self) -> None:
         """Activate all features of the required edges."""
-        ends = np.cumsum(self._counts.cardinalities)[:-1]
-        beliefs = np.split(self._network.node_beliefs, ends)
-        units = self._search.units
-        roots = np.split(units.roots, ends)
+        offsets, units = self._counts.packed.node_offsets, self._search.units
+        beliefs = np.split(self._network.node_beliefs, offsets[1:-1])
         found = []
         with self.clock.work("scoring"):
             for i, j in self.prior.required.tolist():
                 shares = self._counts.table(i, j) / self._counts.n_rows
                 gaps = np.abs(np.outer(beliefs[i], beliefs[j]) - shares)
-                gaps /= units.constant + np.outer(roots[i], roots[j])
+                gaps /= units.of_pair(offsets, i, j)
                 scores = gaps.reshape(-1).tolist()
                 found += [FoundFeature(i, j, cell, score) for cell, score in enumerate(scores)]
         self.activate(*found)

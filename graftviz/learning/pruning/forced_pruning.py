@@ -259,17 +259,13 @@ class ForcedPruning(PriorOptions):
             return self.tries
         return MCMC_SWAPS * exchange if self.heuristic == "mcmc" else MOST_DRAWS
 
-    def automatic(
-        self, counts: PairCounts | DiscreteTable, *, has_rows: bool = True
-    ) -> dict[str, Any]:
+    def automatic(self, counts: PairCounts, *, has_rows: bool = True) -> dict[str, Any]:
         """Return the values that rules give to options, by name."""
-        if isinstance(counts, DiscreteTable):
-            rows, varies = counts.total_weight, int(counts.varying.sum())
-        else:
-            seen = np.asarray(counts.packed.margins) > 0
-            varies = int((np.add.reduceat(seen, counts.packed.node_offsets[:-1]) > 1).sum())
-            rows = counts.n_rows
-        edges = self.model_edges(counts.n_variables, varies)
+        return self.automatic_for(counts.n_variables, int(counts.varying.sum()), counts.n_rows)
+
+    def automatic_for(self, n: int, varying: int, rows: float) -> dict[str, Any]:
+        """Return the values for n variables, of which so many vary, and the sum of row weights."""
+        edges = self.model_edges(n, varying)
         values: dict[str, Any] = {
             "max_edges": edges,
             "exchange": self.exchange_size(edges),

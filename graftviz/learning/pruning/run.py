@@ -31,12 +31,7 @@ from graftviz.learning.pruning.models import (
     no_changes,
     reordered,
 )
-from graftviz.learning.pruning.structure_fit import (
-    Penalties,
-    StructureFit,
-    fit_free,
-    rows_of,
-)
+from graftviz.learning.pruning.structure_fit import Penalties, StructureFit, fit_free, rows_of
 from graftviz.learning.trace import Certificate, Exchange, Kind, Outcome, Remark, ScoredEdge, Step
 from graftviz.learning.trees.chow_liu import ChowLiu
 from graftviz.learning.weights.deviations import model_of
@@ -333,7 +328,9 @@ class ExchangeRun(LearnerRun):
             objective=solved.objective,
             kkt_residual=solved.violation,
             bp_restart_gap=gap,
-            automatic=self.options.automatic(self._table),
+            automatic=self.options.automatic_for(
+                self._table.n_variables, self._varying, self._table.total_weight
+            ),
             objective_name=OBJECTIVE,
         )
 

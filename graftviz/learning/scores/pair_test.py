@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import erfc, gammaincc, gammainccinv, ndtri
 
+from graftviz.learning.counts.packed import seen_states
 from graftviz.learning.weights.noise import impurity_of
 from graftviz.utils.arrays import read_only
 from graftviz.utils.compiling import inner_kernel, kernel
@@ -192,7 +193,7 @@ def usual_significance(margins: np.ndarray, offsets: np.ndarray) -> float:
     margins, offsets
         See :func:`pair_test`.
     """
-    varies = np.add.reduceat(np.asarray(margins) > 0, offsets[:-1], dtype=np.int64) > 1
+    varies = seen_states(margins, offsets) > 1
     level = 2.0 / (_VARIABLES_PER_ERROR * max(int(varies.sum()) - 1, 1))
     return significance_of(min(level, _HIGHEST_LEVEL))
 

@@ -67,6 +67,12 @@ class FeatureUnits(NamedTuple):
     roots: np.ndarray
     constant: float
 
+    def of_pair(self, offsets: np.ndarray, i: int, j: int) -> np.ndarray:
+        """Return the units of all features of a pair, shape (s_i, s_j)."""
+        of_i, of_j = (self.roots[offsets[k] : offsets[k + 1]] for k in (i, j))
+        units: np.ndarray = self.constant + np.outer(of_i, of_j)
+        return units
+
 
 def plain_units(states: int) -> FeatureUnits:
     """Return units of 1 for features of variables with so many states in total."""

@@ -217,9 +217,8 @@ def feature_absence(
     belief_i, belief_j = (beliefs[offsets[k] : offsets[k + 1]] for k in (i, j))
     frequencies = run.table.joint_counts(i, j) / run.table.total_weight
     units = feature_units(PairCounts(run.table), by_noise=test.by_noise)
-    roots_i, roots_j = (units.roots[offsets[k] : offsets[k + 1]] for k in (i, j))
     gaps = np.abs(np.outer(belief_i, belief_j) - frequencies)
-    gaps /= units.constant + np.outer(roots_i, roots_j)
+    gaps /= units.of_pair(offsets, i, j)
     a, b = np.unravel_index(int(np.argmax(gaps)), gaps.shape)
     best = ScoredFeature(i, j, int(a), int(b), float(gaps[a, b]))
     violates = best.score > test.lam + FEATURE_TOLERANCE
